@@ -1,0 +1,71 @@
+package spec
+
+// Reasons of the manifest side.
+const (
+	ReasonValid          Reason = "Valid"
+	ReasonInvalid        Reason = "InvalidManifest"
+	ReasonUnreadable     Reason = "Unreadable"
+	ReasonUntrusted      Reason = "Untrusted"
+	ReasonBusyFile       Reason = "FileBusy" // somebody still writes it
+	ReasonDuplicate      Reason = "DuplicateKey"
+	ReasonPortConflict   Reason = "PortConflict" // two workloads with one fixed port
+	ReasonEnvFileMissing Reason = "EnvFileMissing"
+	ReasonSkipped        Reason = "Skipped"      // an entry that is no manifest
+	ReasonOtherGroup     Reason = "OtherGroup"   // an object of another API group
+	ReasonPolling        Reason = "PollingOnly"  // no file events: changes are seen every 10 s
+	ReasonDirMissing     Reason = "DirMissing"   // the manifest directory is not there
+	ReasonDirReplaced    Reason = "DirReplaced"  // another file system in its place
+	ReasonDeletionHeld   Reason = "DeletionHeld" // gone, but not believed yet
+)
+
+// Reasons of decisions, events and conditions.
+const (
+	ReasonNotObserved     Reason = "NotObserved"     // first scan or read not done, or scan failed
+	ReasonOtherOwner      Reason = "OtherOwner"      // another controller's
+	ReasonAbsenceUnproven Reason = "AbsenceUnproven" // a file might still hold the key
+	ReasonShutdown        Reason = "ControllerExits"
+	ReasonKept            Reason = "Kept" // left running at exit
+	ReasonGraceOver       Reason = "GracePeriodOver"
+	ReasonStopping        Reason = "Stopping"
+	ReasonNotWanted       Reason = "NotWanted"
+	ReasonSuspended       Reason = "Suspended"
+	ReasonScaledDown      Reason = "ScaledDown"
+	ReasonTwin            Reason = "TwinProcess" // more mains than wanted
+	ReasonMainGone        Reason = "MainGone"    // members left without their main
+	ReasonSpecChanged     Reason = "SpecChanged"
+	ReasonRunning         Reason = "Running"
+	ReasonAdopted         Reason = "Adopted"
+	ReasonCannotTell      Reason = "CannotTell"
+	ReasonPortHeld        Reason = "PortHeld"
+	ReasonPortStray       Reason = "PortHeldByStray"
+	ReasonChecking        Reason = "Checking" // an observation is under way
+	ReasonCompleted       Reason = "Completed"
+	ReasonFailed          Reason = "Failed"
+	ReasonBackOff         Reason = "BackOff"
+	ReasonStarting        Reason = "Starting"
+	ReasonWanted          Reason = "Wanted"  // wanted and not running: start
+	ReasonRestart         Reason = "Restart" // it ended by itself, and is started again
+	ReasonNotListening    Reason = "NotListening"
+	ReasonListening       Reason = "Listening"
+)
+
+// Reasons of failed starts.
+const (
+	ReasonProgramNotFound  Reason = "ProgramNotFound"
+	ReasonNotExecutable    Reason = "NotExecutable"
+	ReasonWorkingDir       Reason = "WorkingDirMissing"
+	ReasonEnvironment      Reason = "EnvironmentInvalid"
+	ReasonNoFreePort       Reason = "NoFreePort"
+	ReasonSpawnFailed      Reason = "SpawnFailed"
+	ReasonScopeFailed      Reason = "ScopeFailed"
+	ReasonLimitsNotApplied Reason = "LimitsNotApplied"
+	ReasonLogFile          Reason = "LogFileFailed"
+)
+
+// Reasons of a Termination.
+const (
+	ReasonError     Reason = "Error"
+	ReasonOOMKilled Reason = "OOMKilled"
+	ReasonStopped   Reason = "Stopped"
+	ReasonUnknown   Reason = "Unknown"
+)

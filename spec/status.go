@@ -1,0 +1,98 @@
+package spec
+
+import "time"
+
+// Phase is the one-word summary of a workload.
+type Phase string
+
+// The phases.
+const (
+	PhasePending   Phase = "Pending"
+	PhaseStarting  Phase = "Starting"
+	PhaseRunning   Phase = "Running"
+	PhaseStopping  Phase = "Stopping"
+	PhaseBackOff   Phase = "BackOff"
+	PhaseCompleted Phase = "Completed"
+	PhaseFailed    Phase = "Failed"
+	PhaseSuspended Phase = "Suspended"
+	PhaseUnknown   Phase = "Unknown"
+)
+
+// ConditionType names a condition.
+type ConditionType string
+
+// The conditions. Ready is the sum of the others: the one to wait for.
+const (
+	CondAccepted    ConditionType = "Accepted"
+	CondAvailable   ConditionType = "Available"
+	CondVerified    ConditionType = "Verified"
+	CondProgressing ConditionType = "Progressing"
+	CondStalled     ConditionType = "Stalled"
+	CondReady       ConditionType = "Ready"
+)
+
+// ConditionStatus is True, False or Unknown.
+type ConditionStatus string
+
+// The values of a condition.
+const (
+	True    ConditionStatus = "True"
+	False   ConditionStatus = "False"
+	Unknown ConditionStatus = "Unknown"
+)
+
+// Reason is a CamelCase word for programs. The same constant stands in status,
+// events, logs and tests; reason.go lists them.
+type Reason string
+
+// Condition is one aspect of a workload, as in Kubernetes.
+type Condition struct {
+	Type    ConditionType   `json:"type"`
+	Status  ConditionStatus `json:"status"`
+	Reason  Reason          `json:"reason"`
+	Message string          `json:"message,omitempty"`
+	// LastTransitionTime moves only when Status does.
+	LastTransitionTime time.Time `json:"lastTransitionTime"`
+	ObservedHash       Hash      `json:"observedHash,omitempty"`
+}
+
+// Status is what is true of a workload now.
+type Status struct {
+	Phase      Phase            `json:"phase"`
+	Reason     Reason           `json:"reason,omitempty"`  // where something is wrong or awaited
+	Message    string           `json:"message,omitempty"` // one line for a person
+	Ready      bool             `json:"-"`
+	PID        int              `json:"pid,omitempty"`
+	Restarts   int              `json:"restarts"`
+	Ports      PortMap          `json:"ports,omitempty"`
+	Hash       Hash             `json:"hash,omitempty"` // of the manifest, not of what runs
+	Conditions []Condition      `json:"conditions,omitempty"`
+	Instances  []InstanceStatus `json:"instances,omitempty"`
+	// LastTermination is the last end of a main process, if one is known.
+	LastTermination *Termination `json:"lastTermination,omitempty"`
+}
+
+// InstanceStatus is one spawn of a workload.
+type InstanceStatus struct {
+	Instance  Instance  `json:"instance"`
+	PID       int       `json:"pid,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+	Restarts  int       `json:"restarts"`
+	Scope     string    `json:"scope,omitempty"` // "systemd: UNIT", "cgroup: PATH", "off: why"
+	Ports     PortMap   `json:"ports,omitempty"`
+	Hash      Hash      `json:"hash"`
+	Ready     bool      `json:"ready"`
+	Log       string    `json:"log,omitempty"` // path of the output file
+	Members   int       `json:"members"`       // processes beside the main one
+}
+
+// Termination is how a main process ended.
+type Termination struct {
+	// ExitCode is -1 where a signal ended it or the code could not be had.
+	ExitCode   int       `json:"exitCode"`
+	Signal     string    `json:"signal,omitempty"`
+	Reason     Reason    `json:"reason"` // Error, OOMKilled, Completed, Stopped, Unknown
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	FinishedAt time.Time `json:"finishedAt"`
+	Output     string    `json:"output,omitempty"` // the last line that it wrote
+}
