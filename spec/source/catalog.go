@@ -1,0 +1,303 @@
+package source
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// catalog is everything that is known of the directory. It does no I/O and
+// reads no clock: readings and the time come in, sets go out.
+type catalog struct {
+	dir    string // as given
+	memory Memory
+
+	files   map[string]*file // by name in the directory
+	waiting map[*file]struct{}
+	rests   map[string]rest
+	deps    dependents
+	claims  claims
+	table   table
+	holds   holds
+	fresh   int // keys that vanished in the step under way
+	// left is what vanished files held, by name, while a key of it is held.
+	left   map[string]map[spec.Key]*spec.Entry
+	forget map[string]time.Time
+	report report
+
+	complete         bool
+	holdUnknownUntil time.Time
+	// newDirs says that deps has directories which are not watched yet.
+	newDirs bool
+}
+
+func newCatalog(dir string, memory Memory, deleteHold time.Duration) *catalog {
+	return &catalog{
+		dir: dir, memory: memory,
+		files:   make(map[string]*file),
+		waiting: make(map[*file]struct{}),
+		rests:   make(map[string]rest),
+		deps:    newDependents(),
+		claims:  make(claims),
+		table:   newTable(),
+		holds:   holds{keys: make(map[spec.Key]hold), deleteHold: deleteHold},
+		left:    make(map[string]map[spec.Key]*spec.Entry),
+		forget:  make(map[string]time.Time),
+		report:  newReport(),
+	}
+}
+
+// apply takes in a reading of an entry that is there.
+func (c *catalog) apply(rd *reading, now time.Time) {
+	f := c.files[rd.name]
+	if f == nil {
+		f = c.discover(rd, now)
+	}
+	f.st, f.real, f.link, f.suspect = rd.st, rd.real, rd.link, false
+	delete(c.forget, f.path)
+	c.newDirs = c.deps.replace(f, rd.deps) || c.newDirs
+	if rd.outcome == outcomeBusy {
+		c.wait(f, rd.busy, now)
+		return
+	}
+	c.stopWaiting(f)
+	if rd.outcome == outcomeRefused {
+		c.adopt(f, refused(f, rd), now)
+		return
+	}
+	in := interpret(f.path, c.dir, rd, f.claims)
+	if in.doubt == nil && !rd.known {
+		c.memory.Remember(f.path, rd.data)
+	}
+	c.adopt(f, in, now)
+}
+
+// discover enters a file that was not known, with what it held: a moment ago,
+// if it is back within the hold (many programs save by unlinking and creating
+// anew, and may fail in between), else what the memory has of it.
+func (c *catalog) discover(rd *reading, now time.Time) *file {
+	f := &file{name: rd.name, path: filepath.Join(c.dir, rd.name)}
+	c.files[rd.name] = f
+	in := interpreted{claims: make(map[spec.Key]*spec.Entry)}
+	for i := range rd.recalled {
+		if d := &rd.recalled[i]; d.Object != nil {
+			in.claims[d.Key] = entryOf(d, c.dir, nil)
+		}
+	}
+	for k, e := range c.left[rd.name] {
+		if _, held := c.holds.keys[k]; held {
+			in.claims[k] = e
+		}
+	}
+	delete(c.left, rd.name)
+	if len(in.claims) > 0 {
+		c.adopt(f, in, now)
+	}
+	return f
+}
+
+// recall enters a file that cannot be reached as the memory has it.
+func (c *catalog) recall(rd *reading, why *refusal, now time.Time) {
+	f := c.discover(rd, now)
+	c.newDirs = c.deps.replace(f, rd.deps) || c.newDirs
+	problem := spec.Finding{File: f.path, Reason: why.reason, Message: why.message}
+	c.adopt(f, interpreted{claims: kept(f.claims, problem)}, now)
+}
+
+// refused is what a file means that was not read: what it meant before.
+func refused(f *file, rd *reading) interpreted {
+	r := rd.refusal
+	why := spec.Finding{File: f.path, Reason: r.reason, Message: r.message}
+	in := interpreted{claims: kept(f.claims, why), notices: []spec.Finding{why}}
+	f.suspect = !rd.alien
+	switch {
+	case !rd.alien:
+		in.doubt = &spec.Doubt{File: f.path, Reason: r.reason, Message: r.message, All: true}
+	case len(f.claims) > 0:
+		in.doubt = doubtOf(f.path, nil, why, f.claims)
+	}
+	return in
+}
+
+// adopt makes a file mean what it was found to mean.
+func (c *catalog) adopt(f *file, in interpreted, now time.Time) {
+	former := f.claims
+	f.claims = in.claims
+	for k, e := range in.claims {
+		if old := former[k]; old != nil && sameEntry(old, e) {
+			in.claims[k] = old
+			continue
+		}
+		c.claims.put(f, e)
+		c.refresh(k, now)
+	}
+	for k := range former {
+		if in.claims[k] == nil {
+			c.claims.drop(f, k)
+			c.refresh(k, now)
+		}
+	}
+	f.doubt, f.notices = in.doubt, in.notices
+	c.report.about(f)
+}
+
+// vanish takes in that an entry is not there any more.
+func (c *catalog) vanish(f *file, now time.Time) {
+	c.stopWaiting(f)
+	c.newDirs = c.deps.replace(f, nil) || c.newDirs
+	if len(f.claims) > 0 {
+		c.left[f.name] = f.claims
+	}
+	c.adopt(f, interpreted{}, now)
+	delete(c.files, f.name)
+	c.forget[f.path] = now.Add(c.holds.deleteHold)
+}
+
+// refresh makes the entry of a key what the claims to it say, or holds it.
+func (c *catalog) refresh(k spec.Key, now time.Time) {
+	win, current := c.claims.winner(k), c.table.current[k]
+	c.report.twins(k, c.claims.twins(k))
+	if win != nil {
+		delete(c.holds.keys, k)
+		if current == nil || !sameEntry(current, win) {
+			c.put(win)
+		}
+		return
+	}
+	if _, held := c.holds.keys[k]; held || current == nil {
+		return
+	}
+	c.holds.begin(k, now)
+	c.fresh++
+	c.hold(k)
+}
+
+// put replaces the entry of a key, with what hangs on it.
+func (c *catalog) put(e *spec.Entry) {
+	c.report.entry(c.table.current[e.Key], e)
+	c.table.put(e)
+}
+
+// hold gives the entry of a held key the time that it is held until.
+func (c *catalog) hold(k spec.Key) {
+	e := *c.table.current[k]
+	e.HeldUntil = c.holds.until(k)
+	c.put(&e)
+}
+
+// settle ends a step: everything that was seen together.
+func (c *catalog) settle(now time.Time) {
+	if c.fresh > 0 && len(c.table.current) == len(c.holds.keys) {
+		for _, k := range c.holds.lengthen(now) {
+			c.hold(k)
+		}
+	}
+	c.fresh = 0
+}
+
+// suspend lets nothing count as gone any more, held keys included.
+func (c *catalog) suspend() {
+	if c.holds.suspended {
+		return
+	}
+	c.holds.suspend()
+	c.holdAll()
+}
+
+// resume lets what is missing count as gone again, after a hold.
+func (c *catalog) resume(now time.Time) {
+	if !c.holds.suspended {
+		return
+	}
+	c.holds.resume(now)
+	c.holdAll()
+}
+
+func (c *catalog) holdAll() {
+	for k := range c.holds.keys {
+		c.hold(k)
+	}
+}
+
+// prune drops what is believed to be gone.
+func (c *catalog) prune(now time.Time) {
+	for _, k := range c.holds.over(now) {
+		c.report.entry(c.table.current[k], nil)
+		c.table.drop(k)
+	}
+	for name, claims := range c.left {
+		if !c.holdsAny(claims) {
+			delete(c.left, name)
+		}
+	}
+	for path, at := range c.forget {
+		if !c.holds.suspended && !now.Before(at) {
+			c.memory.Forget(path)
+			delete(c.forget, path)
+		}
+	}
+}
+
+func (c *catalog) holdsAny(claims map[spec.Key]*spec.Entry) bool {
+	for k := range claims {
+		if _, held := c.holds.keys[k]; held {
+			return true
+		}
+	}
+	return false
+}
+
+// unseen are the files that a pass did not see, by name.
+func (c *catalog) unseen(pass uint64) []*file {
+	var gone []*file
+	for _, f := range c.files {
+		if f.pass != pass {
+			gone = append(gone, f)
+		}
+	}
+	slices.SortFunc(gone, func(a, b *file) int { return strings.Compare(a.name, b.name) })
+	return gone
+}
+
+// begin completes the first read.
+func (c *catalog) begin(now time.Time) {
+	if !c.complete {
+		c.complete = true
+		c.holdUnknownUntil = now.Add(c.holds.deleteHold)
+	}
+}
+
+// covered tells whether no key would be missing without the given files, and
+// none is held.
+func (c *catalog) covered(gone []*file) bool {
+	without := make(map[*file]struct{}, len(gone))
+	for _, f := range gone {
+		without[f] = struct{}{}
+	}
+	for _, f := range gone {
+		for k := range f.claims {
+			if !slices.ContainsFunc(c.claims[k], func(cl claim) bool { _, out := without[cl.file]; return !out }) {
+				return false
+			}
+		}
+	}
+	return len(c.holds.keys) == 0
+}
+
+// set gives out what is known; nil if nothing has changed since the last one.
+func (c *catalog) set() *spec.Set {
+	if len(c.table.changed) == 0 && !c.report.changed {
+		return nil
+	}
+	doubts, notices := c.report.lists()
+	return &spec.Set{
+		Complete:         c.complete,
+		Entries:          c.table.commit(),
+		Doubts:           doubts,
+		Notices:          notices,
+		HoldUnknownUntil: c.holdUnknownUntil,
+	}
+}

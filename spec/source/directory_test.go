@@ -1,0 +1,189 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// reasonOf is the reason of the doubt about the directory itself.
+func reasonOf(s *spec.Set, dir string) spec.Reason {
+	for _, d := range s.Doubts {
+		if d.File == dir && d.All {
+			return d.Reason
+		}
+	}
+	return ""
+}
+
+func (r *rig) directory(reason spec.Reason) *spec.Set {
+	r.Helper()
+	return r.until("the directory "+string(reason), func(s *spec.Set) bool { return reasonOf(s, r.dir) == reason })
+}
+
+func TestDirectoryMissingAtTheStart(t *testing.T) {
+	dir := newDir(t)
+	must(t, os.Remove(dir))
+	r := start(t, dir)
+	if s := r.complete(); reasonOf(s, dir) != spec.ReasonDirMissing {
+		t.Fatalf("set %s", show(s))
+	}
+	must(t, os.Mkdir(dir, 0o755))
+	r.write("a.yaml", manifest("a", "1"))
+	r.arg("a", "1")
+	if r.directory(""); len(r.last.Notices) > 0 {
+		t.Errorf("notices are left: %s", show(r.last))
+	}
+}
+
+func TestDirectoryMissingWithItsParents(t *testing.T) {
+	base := newDir(t)
+	dir := filepath.Join(base, "x", "y")
+	r := start(t, dir)
+	r.complete()
+	must(t, os.Mkdir(filepath.Join(base, "x"), 0o755))
+	must(t, os.Mkdir(dir, 0o755))
+	r.write("a.yaml", manifest("a", "1"))
+	r.arg("a", "1")
+}
+
+// Removing the directory with all in it deletes nothing; what is not there
+// when it comes back is gone after its hold.
+func TestDirectoryRemovedAndCreatedAgain(t *testing.T) {
+	for name, remove := range map[string]func(dir string) error{
+		"removed": os.RemoveAll,
+		"renamed": func(dir string) error { return os.Rename(dir, dir+".old") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, newDir(t))
+			r.write("a.yaml", manifest("a", "1"))
+			r.write("b.yaml", manifest("b", "1"))
+			before := r.wants("a", "b").Lookup(server("a"))
+			must(t, remove(r.dir))
+			r.directory(spec.ReasonDirMissing)
+			s := r.wants("a", "b")
+			if proven, _, _ := s.Absence(server("a"), time.Now().Add(time.Hour)); proven {
+				t.Error("a is believed to be gone")
+			}
+			must(t, os.Mkdir(r.dir, 0o755))
+			r.write("a.yaml", manifest("a", "1"))
+			s = r.until("b held", func(s *spec.Set) bool {
+				b := s.Lookup(server("b"))
+				return reasonOf(s, r.dir) == "" && b.Gone() && slices.Equal(wanted(s), []string{"a"})
+			})
+			if left := time.Until(s.Lookup(server("b")).HeldUntil); left < 3*time.Second {
+				t.Errorf("b is held for %v: a directory that comes back may still be filled", left)
+			}
+			if s.Lookup(server("a")).Hash != before.Hash {
+				t.Error("a has another hash")
+			}
+		})
+	}
+}
+
+func TestDirectoryIsAFile(t *testing.T) {
+	dir := newDir(t)
+	must(t, os.Remove(dir))
+	must(t, os.WriteFile(dir, nil, 0o644))
+	start(t, dir).directory(spec.ReasonUnreadable)
+}
+
+func TestDirectoryIsADanglingLink(t *testing.T) {
+	dir := newDir(t)
+	must(t, os.Remove(dir))
+	must(t, os.Symlink(dir+".target", dir))
+	r := start(t, dir)
+	r.directory(spec.ReasonDirMissing)
+	must(t, os.Mkdir(dir+".target", 0o755))
+	r.write("a.yaml", manifest("a", "1"))
+	r.arg("a", "1")
+}
+
+func TestDirectoryIsALinkLoop(t *testing.T) {
+	dir := newDir(t)
+	must(t, os.Remove(dir))
+	must(t, os.Symlink(filepath.Base(dir), dir))
+	start(t, dir).directory(spec.ReasonUnreadable)
+}
+
+// git-sync and deployment scripts swap a link: here the directory's own, and
+// one above it.
+func TestDirectoryLinkSwap(t *testing.T) {
+	for name, below := range map[string]string{"itself": "", "above": "manifests"} {
+		t.Run(name, func(t *testing.T) {
+			base := newDir(t)
+			release := func(n, arg string, names ...string) {
+				dir := filepath.Join(base, n, below)
+				must(t, os.MkdirAll(dir, 0o755))
+				for _, k := range names {
+					replace(t, filepath.Join(dir, k+".yaml"), manifest(k, arg))
+				}
+			}
+			point := func(n string) {
+				must(t, os.Symlink(n, filepath.Join(base, "next")))
+				must(t, os.Rename(filepath.Join(base, "next"), filepath.Join(base, "current")))
+			}
+			release("r1", "1", "a", "b")
+			release("r2", "2", "a", "c")
+			point("r1")
+			dir := filepath.Join(base, "current", below)
+			r := start(t, dir)
+			first := r.wants("a", "b").Lookup(server("a"))
+			if first.Dir != dir {
+				t.Errorf("paths count from %s, want the directory as given: %s", first.Dir, dir)
+			}
+			point("r2")
+			s := r.wants("a", "c")
+			if s.Lookup(server("a")).Object.Spec.Command[1] != "2" || !s.Lookup(server("b")).Gone() {
+				t.Errorf("after the swap: %s", show(s))
+			}
+			replace(t, filepath.Join(base, "r2", below, "a.yaml"), manifest("a", "3"))
+			r.arg("a", "3") // the new place is watched
+		})
+	}
+}
+
+// A ConfigMap volume: entries are links over ..data, which is swapped.
+func TestConfigMapSwap(t *testing.T) {
+	dir := newDir(t)
+	revision := func(n, arg string) {
+		must(t, os.Mkdir(filepath.Join(dir, n), 0o755))
+		for _, k := range []string{"a", "b"} {
+			replace(t, filepath.Join(dir, n, k+".yaml"), manifest(k, arg))
+		}
+		must(t, os.Symlink(n, filepath.Join(dir, "..data_tmp")))
+		must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+	}
+	revision("..2024_1", "1")
+	for _, k := range []string{"a", "b"} {
+		must(t, os.Symlink("..data/"+k+".yaml", filepath.Join(dir, k+".yaml")))
+	}
+	r := start(t, dir)
+	r.arg("a", "1")
+	r.arg("b", "1")
+	revision("..2024_2", "2")
+	must(t, os.RemoveAll(filepath.Join(dir, "..2024_1")))
+	r.arg("a", "2")
+	if s := r.until("b too", func(s *spec.Set) bool {
+		return s.Lookup(server("b")).Object.Spec.Command[1] == "2"
+	}); len(s.Notices)+len(s.Doubts) > 0 {
+		t.Errorf("left over: %s", show(s))
+	}
+}
+
+// An entry that is a link into another directory is watched there.
+func TestLinkedEntry(t *testing.T) {
+	r := start(t, newDir(t))
+	elsewhere := newDir(t)
+	replace(t, filepath.Join(elsewhere, "real.yaml"), manifest("a", "1"))
+	must(t, os.Symlink(filepath.Join(elsewhere, "real.yaml"), filepath.Join(r.dir, "a.yaml")))
+	if e := r.arg("a", "1"); e.File != filepath.Join(r.dir, "a.yaml") {
+		t.Errorf("read from %s", e.File)
+	}
+	replace(t, filepath.Join(elsewhere, "real.yaml"), manifest("a", "2"))
+	r.arg("a", "2")
+}
