@@ -1,0 +1,104 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// ScannerOptions say whose processes a Scanner looks for.
+type ScannerOptions struct {
+	Owner spec.Owner
+	// UID is the user that the workloads run as.
+	UID int
+	// Deadline bounds one scan. Default 10 s.
+	Deadline time.Duration
+	// Stall is how long the reading of one process may take before it is set
+	// aside. Default 1 s.
+	Stall time.Duration
+	// ProcRoot is where the process table of Linux is found. Default /proc.
+	ProcRoot string
+}
+
+const defaultDeadline = 10 * time.Second
+
+// Scanner reads the process table and tells whose the processes are. It
+// remembers what it has read, so that a scan reads little of what was there
+// before. Scan is for one goroutine at a time; Listeners may be called beside
+// it.
+type Scanner struct {
+	who      identity
+	deadline time.Duration
+	table    *table
+	complete bool
+	last     Snapshot
+	known    []Witness // of the last scan
+}
+
+// NewScanner opens the process table. It fails with ErrUnsupported where
+// processes cannot be identified.
+func NewScanner(o ScannerOptions) (*Scanner, error) {
+	t, err := openTable(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Deadline <= 0 {
+		o.Deadline = defaultDeadline
+	}
+	return &Scanner{
+		who:      identity{owner: o.Owner, uid: uint32(o.UID), self: ownPID()},
+		deadline: o.Deadline, table: t,
+	}, nil
+}
+
+// Close releases the process table. No scan may be under way.
+func (s *Scanner) Close() error { return s.table.close() }
+
+// Scan reads the process table to the given depth; the first time it reads all
+// of it. On error the snapshot says what was known before, with Err set. A
+// process whose reading blocks is set aside; the scan ends at its deadline.
+func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapshot {
+	ctx, cancel := context.WithTimeout(ctx, s.deadline)
+	defer cancel()
+	began := time.Now()
+	if !s.complete {
+		depth = Full
+	}
+	changed, err := s.table.refresh(ctx, s.policy(known, depth))
+	if err != nil {
+		s.last.Err = err
+		return s.last
+	}
+	if !slices.EqualFunc(known, s.known, sameWitness) {
+		s.known, changed = slices.Clone(known), true
+	}
+	if changed || !s.complete || anyEnded(s.last.Instances) {
+		s.last = s.assemble(attribute(s.who, s.table.rows, known, s.last.Instances), began)
+	}
+	s.complete = true
+	s.last.Complete, s.last.Began, s.last.Err = true, began, nil
+	s.last.Blocked = s.table.aside.list()
+	return s.last
+}
+
+func (s *Scanner) policy(known []Witness, depth Depth) *policy {
+	p := &policy{depth: depth, self: int32(s.who.self), known: known}
+	for _, in := range s.last.Instances {
+		if !in.Live() {
+			p.end(in.ID)
+		}
+	}
+	return p
+}
+
+func sameWitness(a, b Witness) bool {
+	return a.ID == b.ID && a.Main == b.Main && a.Key == b.Key && a.Handle == b.Handle &&
+		a.Ledger == b.Ledger && a.Hash == b.Hash && a.OnExit == b.OnExit && a.Log == b.Log &&
+		a.Scope == b.Scope && a.StartedAt.Equal(b.StartedAt)
+}
+
+func anyEnded(instances []*Instance) bool {
+	return slices.ContainsFunc(instances, func(in *Instance) bool { return !in.Live() })
+}
