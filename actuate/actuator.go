@@ -1,0 +1,109 @@
+//go:build linux || darwin || freebsd
+
+package actuate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/go-logr/logr"
+
+	"github.com/proc-controller/proc-controller/actuate/scope"
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// Actuator starts, signals and watches processes for one owner. It implements
+// the controller's interface of the same name; the methods say there what they
+// promise. All may be called from many goroutines.
+type Actuator struct {
+	opts    Options
+	log     logr.Logger
+	null    *os.File
+	spawner *spawner
+	reaper  *reaper
+	exits   *exits
+	ports   *ports
+	logs    *logKeeper
+	scopes  *scope.Scopes
+	// waits ends what a start waits for when the Actuator is closed. No
+	// child's life hangs on it.
+	waits  context.Context
+	cancel context.CancelFunc
+}
+
+// New makes this process ready to be a parent (see prepare) and begins to
+// watch. It must come after the program has looked at which signals it found
+// ignored, and before it ignores any itself: a signal that is ignored, and not
+// caught, is ignored by every child too.
+func New(o Options) (*Actuator, error) {
+	if err := prepareOnce(); err != nil {
+		return nil, fmt.Errorf("cannot become a parent of processes: %v", err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the null device: %v", err)
+	}
+	a := &Actuator{opts: o, log: o.Log, null: null, exits: newExits()}
+	a.waits, a.cancel = context.WithCancel(context.Background())
+	a.spawner = newSpawner()
+	if a.reaper, err = newReaper(a.exits, a.spawner); err == nil {
+		a.scopes, err = scope.New(scope.Options{
+			Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log,
+			Run: &helpers{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
+		})
+	}
+	if err != nil {
+		a.closeParts()
+		return nil, err
+	}
+	a.ports = newPorts(o.Owner)
+	a.logs = newLogKeeper(o.StateDir, o.Log)
+	return a, nil
+}
+
+var prepareOnce = sync.OnceValue(prepare)
+
+// Exits delivers the end of every main process that was started or is watched,
+// in the order in which the ends were noticed. An end can be delivered before
+// the Start of the same process has returned. The channel is closed by Close.
+func (a *Actuator) Exits() <-chan observe.Exit { return a.exits.out }
+
+// Forget releases what is held for an instance of which nothing is left.
+func (a *Actuator) Forget(in *observe.Instance) {
+	a.reaper.drop(leaderOf(in))
+	a.ports.Release(in.ID.Token())
+	a.logs.Drop(cmp.Or(in.Log, a.LogPath(in.Key, in.ID)))
+	a.scopes.Release(in.Scope)
+}
+
+// LogPath is where the output of an instance is, whether we started it or not;
+// empty where no output is kept.
+func (a *Actuator) LogPath(key spec.Key, id spec.Instance) string {
+	if a.opts.StateDir == "" {
+		return ""
+	}
+	return LogPath(a.opts.StateDir, key, id)
+}
+
+// Close ends the watching and lets go of everything. It signals nothing:
+// children get their parent-death signal when this process ends. No other
+// method may be called after it; a Start that waits for a scope fails.
+func (a *Actuator) Close() {
+	a.cancel()
+	a.logs.Close()
+	a.ports.ReleaseAll()
+	a.closeParts()
+}
+
+func (a *Actuator) closeParts() {
+	a.spawner.Close()
+	if a.reaper != nil {
+		a.reaper.Close()
+	}
+	a.exits.Close()
+	a.null.Close()
+}

@@ -1,0 +1,95 @@
+//go:build linux || darwin || freebsd
+
+package actuate
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// command is what is to be run, resolved.
+type command struct {
+	program string // absolute
+	argv    []string
+	env     []string
+	dir     string // absolute
+	markers spec.Markers
+}
+
+// commandOf resolves what an entry wants to run, with an environment that is
+// built afresh. The error is a *StartError.
+func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap) (c command, err error) {
+	o := e.Object
+	if c.dir, err = spec.ResolvePath(o.Spec.WorkingDir, e.Dir, a.opts.Home); err != nil {
+		return c, startErrorf(spec.ReasonWorkingDir, "cannot use the working directory %s: %v", o.Spec.WorkingDir, err)
+	}
+	if err := checkDir(c.dir); err != nil {
+		return c, err
+	}
+	c.markers = spec.MarkersFor(o, a.opts.Owner, id, e.Hash, ports)
+	c.env, err = spec.Environ(o, spec.EnvInputs{
+		Inherit: a.opts.Environ, Files: e.Files, Dir: c.dir, Ports: ports, Markers: c.markers,
+	})
+	if err != nil {
+		return c, startErrorf(spec.ReasonEnvironment, "cannot build the environment: %v", err)
+	}
+	if c.argv = spec.Argv(o, c.env); len(c.argv) == 0 {
+		return c, startErrorf(spec.ReasonProgramNotFound, "cannot start: there is no command")
+	}
+	name := c.argv[0]
+	if strings.HasPrefix(name, "~/") {
+		if name, err = spec.ResolvePath(name, e.Dir, a.opts.Home); err != nil {
+			return c, startErrorf(spec.ReasonProgramNotFound, "cannot find the program %s: %v", c.argv[0], err)
+		}
+	}
+	c.program, err = resolveProgram(name, c.env, c.dir)
+	return c, err
+}
+
+// rename gives the instance another name, in the markers and in the
+// environment.
+func (c *command) rename(id spec.Instance) {
+	old := spec.EnvInstance + "=" + string(c.markers.Instance)
+	c.markers.Instance = id
+	if i := slices.Index(c.env, old); i >= 0 {
+		c.env[i] = spec.EnvInstance + "=" + string(id)
+	}
+}
+
+// withoutMarkers gives an environment from which nobody would take a process
+// for a workload.
+func withoutMarkers(env []string, m spec.Markers) []string {
+	markers := m.Environ()
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool { return slices.Contains(markers, v) })
+}
+
+// stopSignal is the signal that stops a workload; its name was validated.
+func stopSignal(s *spec.Spec) syscall.Signal {
+	if n, ok := spec.SignalNumber(s.StopSignal); ok {
+		return syscall.Signal(n)
+	}
+	return syscall.SIGTERM
+}
+
+// mainProcess is a child as a scan will see it.
+func (c *command) mainProcess(id observe.Ident, uid, ppid int, key spec.Key, cgroup string) *observe.Process {
+	return &observe.Process{
+		Ident: id, PPID: ppid, PGID: id.PID, SID: id.PID, State: 'R', Threads: 1,
+		UID: uint32(uid), EUID: uint32(uid),
+		Markers: c.markers, Command: commOf(c.program), Cgroup: cgroup,
+		Verdict: observe.Ours, Evidence: []string{"a handle has been held since it was spawned"},
+		Role: observe.Main, Key: key, Instance: c.markers.Instance,
+	}
+}
+
+// commOf is the name of a program as comm has it (proc_pid_comm(5)).
+func commOf(program string) string {
+	const max = 15
+	name := filepath.Base(program)
+	return strings.ToValidUTF8(name[:min(len(name), max)], "")
+}

@@ -1,0 +1,15 @@
+// Package actuate does what was decided: it spawns, fences in, signals, reaps,
+// and keeps the output files. It decides nothing and repeats nothing by itself;
+// a failed action is an answer to its caller, who looks at the world again.
+//
+// Three rules hold everywhere. Every process is forked by one thread that lives
+// as long as the Actuator, because the kernel takes the end of the forking
+// thread for the death of the parent. No signal leaves before the identity of
+// its target was proven through the handle that it is sent with. And a child is
+// bound to no context: it ends by a signal or by itself.
+//
+// Start reading at actuator.go (what the room offers), then start.go (the walk
+// of one start), spawner.go (the thread that forks), reaper_linux.go (how ends
+// are noticed) and signal.go (how a stop reaches the tree). The sub-packages
+// scope, journal and lock stand on their own.
+package actuate

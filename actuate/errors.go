@@ -1,0 +1,35 @@
+package actuate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// ErrGone says that a process ended before it could be watched or signalled.
+var ErrGone = errors.New("the process is gone")
+
+// ErrUnsupported says that processes cannot be started or signalled on this
+// operating system yet.
+var ErrUnsupported = errors.New("not supported on this operating system yet")
+
+// ErrClosed says that the Actuator was closed.
+var ErrClosed = errors.New("the actuator is closed")
+
+// StartError is a start that did not happen: no process of it is left.
+type StartError struct {
+	// Reason is the word for programs that status shows.
+	Reason spec.Reason
+	// Message is one line for a person, with what to do where that is known.
+	Message string
+}
+
+func (e *StartError) Error() string { return e.Message }
+
+// StartReason gives the reason, as the controller asks for it.
+func (e *StartError) StartReason() spec.Reason { return e.Reason }
+
+func startErrorf(r spec.Reason, format string, args ...any) *StartError {
+	return &StartError{Reason: r, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,30 @@
+//go:build linux || darwin || freebsd
+
+package lock
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// flock locks a directory for as long as the descriptor is open (flock(2)). It
+// fails with a *heldFile if somebody has it. No child inherits it: the
+// descriptor is closed on exec.
+func flock(dir string) (io.Closer, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	defer f.Close()
+	if !errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, err
+	}
+	return nil, &heldFile{pid: flockHolder(f)}
+}

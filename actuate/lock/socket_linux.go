@@ -1,0 +1,121 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// A controller is between bind and listen for an instant, in which nobody can
+// connect: that long is waited for the holder to show itself.
+const (
+	showTries = 20
+	showPause = 5 * time.Millisecond
+)
+
+// listen takes the socket. It fails with a *HeldError, with errSquatted, or for
+// another reason.
+func listen(o Options) (io.Closer, error) {
+	addr := &net.UnixAddr{Net: "unix", Name: spec.LockAddress(o.UID, o.Owner)}
+	for range showTries {
+		ln, err := net.ListenUnix("unix", addr)
+		if err == nil {
+			return serve(ln), nil
+		}
+		if !errors.Is(err, unix.EADDRINUSE) {
+			return nil, fmt.Errorf("cannot take the lock of owner %s: %v", o.Owner, cause(err))
+		}
+		err = holder(addr, o)
+		if !errors.Is(err, unix.ECONNREFUSED) {
+			return nil, err
+		}
+		// Not listening: it has just begun, or has just ended.
+		<-time.After(showPause)
+	}
+	return nil, errSquatted // a controller would listen by now
+}
+
+// holder says who listens: unix.ECONNREFUSED for nobody.
+func holder(addr *net.UnixAddr, o Options) error {
+	held := &HeldError{Owner: o.Owner, What: thisDirectory}
+	conn, err := net.DialUnix("unix", nil, addr)
+	switch {
+	case errors.Is(err, unix.ECONNREFUSED):
+		return unix.ECONNREFUSED
+	case errors.Is(err, unix.EAGAIN):
+		return held // it lives; its queue of connections is full (unix(7))
+	case errors.Is(err, unix.EPROTOTYPE):
+		return errSquatted // no stream socket, so no controller
+	case err != nil:
+		return fmt.Errorf("cannot ask who holds the lock of owner %s: %v", o.Owner, cause(err))
+	}
+	defer conn.Close()
+	peer, err := peerOf(conn)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot tell who holds the lock of owner %s: %v", o.Owner, err)
+	case int(peer.Uid) != o.UID:
+		return errSquatted
+	}
+	held.PID = int(peer.Pid)
+	return held
+}
+
+// cause leaves out the address, which begins with a NUL.
+func cause(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// peerOf gives the process that called listen(2) (SO_PEERCRED, unix(7)).
+func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	ctlErr := raw.Control(func(fd uintptr) {
+		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	return peer, errors.Join(ctlErr, err)
+}
+
+// server accepts and closes, so that the queue of connections never fills up.
+type server struct {
+	ln   *net.UnixListener
+	done sync.WaitGroup
+}
+
+func serve(ln *net.UnixListener) *server {
+	s := &server{ln: ln}
+	s.done.Go(s.accept)
+	return s
+}
+
+func (s *server) accept() {
+	for {
+		conn, err := s.ln.Accept()
+		switch {
+		case err == nil:
+			conn.Close()
+		case errors.Is(err, net.ErrClosed):
+			return
+		default: // no descriptors left: still listening, which is what counts
+			<-time.After(showPause)
+		}
+	}
+}
+
+func (s *server) Close() error {
+	err := s.ln.Close()
+	s.done.Wait()
+	return err
+}

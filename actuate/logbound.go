@@ -1,0 +1,191 @@
+//go:build linux || darwin || freebsd
+
+package actuate
+
+import (
+	"container/heap"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sys/unix"
+)
+
+// What is kept of the output of one run.
+const (
+	// maxLogBytes bounds the disk space of one output file; what is freed when
+	// it is reached leaves keepLogBytes of the newest.
+	maxLogBytes  = 10 << 20
+	keepLogBytes = 8 << 20
+)
+
+// logKeeper bounds the output files, in one goroutine of its own: nothing of it
+// is on the way of a start or of the output itself.
+type logKeeper struct {
+	dir    string
+	log    logr.Logger
+	wake   chan struct{} // of size one
+	closed chan struct{}
+	done   chan struct{}
+
+	mu    sync.Mutex
+	files map[string]*boundedLog // by path
+	queue lookQueue
+	fresh map[string]bool // directories with a new file in them
+}
+
+// boundedLog is one output file under watch.
+type boundedLog struct {
+	path  string
+	size  int64 // at the last look
+	pause time.Duration
+	due   time.Time
+	at    int // index in the queue, -1 when it is not in it
+}
+
+func newLogKeeper(stateDir string, log logr.Logger) *logKeeper {
+	k := &logKeeper{
+		dir: filepath.Join(stateDir, "logs"), log: log,
+		wake: make(chan struct{}, 1), closed: make(chan struct{}), done: make(chan struct{}),
+		files: map[string]*boundedLog{}, fresh: map[string]bool{},
+	}
+	go k.run()
+	return k
+}
+
+// Add begins to bound a file, and asks for the older ones beside it to be
+// thinned out.
+func (k *logKeeper) Add(path string) {
+	k.mu.Lock()
+	k.addLocked(path, time.Now())
+	k.fresh[filepath.Dir(path)] = true
+	k.mu.Unlock()
+	k.poke()
+}
+
+func (k *logKeeper) addLocked(path string, now time.Time) {
+	if k.files[path] != nil {
+		return
+	}
+	f := &boundedLog{path: path, pause: firstLook, due: now.Add(firstLook), at: -1}
+	k.files[path] = f
+	heap.Push(&k.queue, f)
+}
+
+// Drop ends the watch of a file that nobody writes any more. It stays.
+func (k *logKeeper) Drop(path string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f := k.files[path]; f != nil {
+		delete(k.files, path)
+		heap.Remove(&k.queue, f.at)
+	}
+}
+
+func (k *logKeeper) poke() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run looks at what is due, until Close.
+func (k *logKeeper) run() {
+	defer close(k.done)
+	k.adopt()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-k.wake:
+		case <-timer.C:
+		case <-k.closed:
+			return
+		}
+		for _, dir := range k.takeFresh() {
+			k.thinOut(dir)
+		}
+		timer.Reset(k.lookAtDue(time.Now()))
+	}
+}
+
+// Close ends the watch. Files stay as they are.
+func (k *logKeeper) Close() {
+	close(k.closed)
+	<-k.done
+}
+
+// adopt takes up the files of former controllers whose writers live on.
+func (k *logKeeper) adopt() {
+	if !filepath.IsAbs(k.dir) {
+		return // no state directory
+	}
+	_ = filepath.WalkDir(k.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && filepath.Ext(path) == logSuffix && openForWriting(path) {
+			k.mu.Lock()
+			k.addLocked(path, time.Now())
+			k.mu.Unlock()
+		}
+		return nil
+	})
+}
+
+// lookAtDue looks at every file whose time has come and says how long to sleep.
+func (k *logKeeper) lookAtDue(now time.Time) time.Duration {
+	for {
+		k.mu.Lock()
+		if len(k.queue) == 0 {
+			k.mu.Unlock()
+			return restingLook
+		}
+		f := k.queue[0]
+		if wait := f.due.Sub(now); wait > 0 {
+			k.mu.Unlock()
+			return wait
+		}
+		k.mu.Unlock()
+		size, err := k.look(f.path)
+		k.schedule(f, size, err, now)
+	}
+}
+
+// look frees the oldest part of a file that has grown beyond its bound.
+func (k *logKeeper) look(path string) (size int64, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return 0, err
+	}
+	// st_blocks counts 512 bytes on every system, and freed parts do not count.
+	if st.Blocks*512 <= maxLogBytes {
+		return st.Size, nil
+	}
+	if err := freeOldest(path, st.Size, keepLogBytes); err != nil {
+		k.log.Error(err, "cannot bound an output file", "path", path)
+	}
+	return st.Size, nil
+}
+
+// schedule sets the time of the next look. A file that is gone is not looked at
+// again.
+func (k *logKeeper) schedule(f *boundedLog, size int64, err error, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f.at < 0 {
+		return // dropped meanwhile
+	}
+	if err != nil {
+		delete(k.files, f.path)
+		heap.Remove(&k.queue, f.at)
+		return
+	}
+	f.pause = nextLook(f.pause, size-f.size)
+	f.size = size
+	f.due = now.Add(f.pause)
+	if f.pause > 4*time.Second {
+		// Resting files are looked at together: a wake-up costs more than a look.
+		f.due = f.due.Truncate(f.pause / 4).Add(f.pause / 4)
+	}
+	heap.Fix(&k.queue, f.at)
+}

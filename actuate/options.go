@@ -1,0 +1,28 @@
+package actuate
+
+import (
+	"github.com/go-logr/logr"
+
+	"github.com/proc-controller/proc-controller/actuate/scope"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// Options are what an Actuator is made of.
+type Options struct {
+	// Owner names this installation; it goes into the markers.
+	Owner spec.Owner
+	// UID is the user that the controller, and so every child, runs as.
+	UID int
+	// StateDir is the absolute directory below which output files are kept. It
+	// may be missing or read-only, and empty where there is none: workloads then
+	// run without.
+	StateDir string
+	// Home is what ~ means in a manifest.
+	Home string
+	// Environ is the environment that children inherit from: the controller's
+	// own as it was at the start.
+	Environ []string
+	// Scopes is the host's policy for scopes; empty is auto.
+	Scopes scope.Mode
+	Log    logr.Logger
+}

@@ -1,0 +1,69 @@
+package actuate
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/proc-controller/proc-controller/observe"
+)
+
+// childAttributes asks for a session of its own, the parent-death signal, a
+// pidfd that is made together with the process (clone(2) CLONE_PIDFD, Linux
+// 5.2) and, if wanted, for the cgroup to be cloned into (clone3(2)
+// CLONE_INTO_CGROUP, Linux 5.7).
+func childAttributes(l *launch, c *child) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Setsid:      true,
+		Pdeathsig:   l.death,
+		PidFD:       &c.fd,
+		UseCgroupFD: l.cgroup >= 0,
+		CgroupFD:    max(l.cgroup, 0),
+	}
+}
+
+// emptySignalMask lets every signal through on the calling thread, whose mask
+// its children inherit (sigprocmask(2)); whoever started us may have blocked
+// some. The returned function puts the old mask back.
+func emptySignalMask() (restore func()) {
+	var none, old unix.Sigset_t
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &none, &old); err != nil {
+		return func() {}
+	}
+	return func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }
+}
+
+// identOf reads when a child that is not reaped yet was started.
+func identOf(c child) (observe.Ident, error) {
+	start, err := startTick(c.pid)
+	if err != nil {
+		return observe.Ident{}, err
+	}
+	return observe.Ident{PID: c.pid, Start: start}, nil
+}
+
+// startTick reads field 22 of proc_pid_stat(5). The name in field 2 may hold
+// anything, so fields are counted from the last parenthesis.
+func startTick(pid int) (uint64, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	const first, start = 3, 22
+	if len(fields) <= start-first {
+		return 0, fmt.Errorf("cannot read the start time of pid %d", pid)
+	}
+	return strconv.ParseUint(string(fields[start-first]), 10, 64)
+}
+
+// close lets go of the child; it is neither signalled nor reaped by that.
+func (c child) close() {
+	if c.fd >= 0 {
+		unix.Close(c.fd)
+	}
+}

@@ -1,0 +1,278 @@
+//go:build linux || darwin || freebsd
+
+package actuate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/proc-controller/proc-controller/actuate/scope"
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// start is one start on its way: what is known of it so far, and so what has
+// to be undone if it goes no further.
+type start struct {
+	*Actuator
+	entry *spec.Entry
+	token string
+
+	command // what is to run
+	ports   spec.PortMap
+	output  *os.File // nil where there is no output file
+	logPath string
+	fence   *scope.Fence
+
+	child child
+	began time.Time
+}
+
+// Start spawns one instance of the entry. It returns once the program has been
+// executed, and is in its scope where it gets one. Nothing of a failed start is
+// left, and it is never tried a second time once the program may have run. The
+// error is a *StartError.
+func (a *Actuator) Start(e *spec.Entry, token string, taken map[uint16]bool) (*observe.Instance, error) {
+	s := &start{Actuator: a, entry: e, token: token, child: child{fd: -1}}
+	defer s.close()
+	if err := s.prepare(taken); err != nil {
+		s.undo()
+		return nil, err
+	}
+	if err := s.spawn(); err != nil {
+		s.undo()
+		return nil, err
+	}
+	in, err := s.settle()
+	if err != nil {
+		s.kill()
+		s.undo()
+		return nil, err
+	}
+	return in, nil
+}
+
+// Resolve checks what can be checked of a start without starting: the working
+// directory, the program and its interpreter. The error is a *StartError.
+func (a *Actuator) Resolve(e *spec.Entry) error {
+	cmd, err := a.commandOf(e, "", nil)
+	if err != nil {
+		return err
+	}
+	return checkInterpreter(cmd.program, cmd.dir)
+}
+
+// prepare does everything that can be done before the fork and outside of the
+// thread that forks.
+func (s *start) prepare(taken map[uint16]bool) (err error) {
+	s.ports, err = s.Actuator.ports.Reserve(s.token, s.entry.Key, s.entry.Object.Spec.Ports, taken)
+	if err != nil {
+		return startErrorf(spec.ReasonNoFreePort, "%v", err)
+	}
+	id := spec.NewInstance(s.token, observe.BootTick()) // until the fork gives the final one
+	if s.command, err = s.commandOf(s.entry, id, s.ports); err != nil {
+		return err
+	}
+	s.openOutput()
+	return s.prepareFence()
+}
+
+// openOutput makes the output file. Without one the workload runs all the same:
+// a full disk must not keep servers down.
+func (s *start) openOutput() {
+	if s.opts.StateDir == "" {
+		return
+	}
+	s.logPath = s.LogPath(s.entry.Key, s.markers.Instance)
+	var err error
+	if s.output, err = openLog(s.logPath); err != nil {
+		s.log.Error(err, "cannot keep the output of a workload", "key", s.entry.Key.String(), "reason", spec.ReasonLogFile)
+		s.logPath = ""
+	}
+}
+
+// prepareFence asks for a scope. The probe gets the environment of the child
+// without the markers, or a scan would take it for a workload.
+func (s *start) prepareFence() (err error) {
+	sp := &s.entry.Object.Spec
+	s.fence, err = s.scopes.Prepare(s.waits, scope.Request{
+		Key: s.entry.Key, Env: withoutMarkers(s.env, s.markers), Dir: s.dir, Policy: sp.Scope, Limits: sp.Resources.Limits,
+	})
+	if err != nil {
+		return startErrorf(spec.ReasonScopeFailed, "cannot start in a scope: %v", err)
+	}
+	return nil
+}
+
+// spawn forks and executes.
+func (s *start) spawn() error {
+	for try := 0; ; try++ {
+		l := s.launch()
+		var err error
+		s.began = time.Now()
+		if s.child, err = s.spawner.Start(l, s.reaper.expect); err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.ETXTBSY) || try == len(busyWaits) {
+			return s.explain(l, err)
+		}
+		// The caller waits, not the thread: no other start is delayed. The
+		// fence is made anew, since it bears the name of this attempt.
+		<-time.After(busyWaits[try])
+		s.fence.Close()
+		if err := s.prepareFence(); err != nil {
+			return err
+		}
+	}
+}
+
+// busyWaits are the pauses between attempts while somebody still has the
+// program open for writing (ETXTBSY): an install or a build that is about to
+// end, or a fork elsewhere that has not yet closed its copy. 100 ms in all.
+var busyWaits = []time.Duration{
+	1 * time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond, 8 * time.Millisecond,
+	15 * time.Millisecond, 15 * time.Millisecond, 15 * time.Millisecond, 20 * time.Millisecond, 20 * time.Millisecond,
+}
+
+func (s *start) launch() *launch {
+	l := &launch{
+		path: s.program, argv: s.argv, env: s.env, dir: s.dir,
+		input: int(s.null.Fd()), output: int(s.null.Fd()), cgroup: -1, stamp: s.stamp,
+	}
+	if s.output != nil {
+		l.output = int(s.output.Fd())
+	}
+	if sp := &s.entry.Object.Spec; sp.OnControllerExit != spec.ExitKeep {
+		l.death = stopSignal(sp)
+	}
+	return l
+}
+
+// stamp gives the instance its name, on the forking thread: the tick in it must
+// be that of the fork, whatever time the start has spent in a queue or with a
+// probe, for by that tick the main process of an instance is recognised.
+func (s *start) stamp(l *launch, tick uint64) error {
+	s.rename(spec.NewInstance(s.token, tick))
+	if err := s.fence.Name(s.markers.Instance); err != nil {
+		return err
+	}
+	// A wrapper executes what it is given by path; only without one does the
+	// program see the name that the manifest has for it.
+	plain := append([]string{s.program}, s.argv[1:]...)
+	if wrapped := s.fence.Wrap(plain); len(wrapped) > len(plain) {
+		l.path, l.argv = wrapped[0], wrapped
+	}
+	if fd, ok := s.fence.CgroupFD(); ok {
+		l.cgroup = fd
+	}
+	return nil
+}
+
+// explain turns an error of the spawner into a start error.
+func (s *start) explain(l *launch, err error) error {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, scope.ErrRequired):
+		return startErrorf(spec.ReasonScopeFailed, "cannot start in a scope: %v", err)
+	case errors.As(err, &errno):
+		return explainExec(l, errno)
+	}
+	return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+}
+
+// settle proves that the child is what and where it should be, and begins to
+// watch it.
+func (s *start) settle() (*observe.Instance, error) {
+	id, err := identOf(s.child)
+	if err != nil {
+		return nil, startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+	}
+	sc, err := s.fence.Verify(s.waits, id.PID)
+	if err != nil {
+		_ = s.scopes.Kill(sc) // beside the group; there may be no cgroup yet
+		return nil, s.explainScope(err)
+	}
+	s.nameOutput()
+	h := &handle{ident: id, fd: s.child.fd, child: true}
+	if sc.Cgroup != "" {
+		h.oom = func() bool { return s.scopes.OOMKilled(sc) }
+	}
+	if err := s.reaper.add(h); err != nil {
+		return nil, startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+	}
+	if s.logPath != "" {
+		s.logs.Add(s.logPath)
+	}
+	return s.instance(id, sc), nil
+}
+
+// explainScope turns a child that is not in its scope into a start error, with
+// what the wrapper had to say.
+func (s *start) explainScope(err error) error {
+	reason := spec.ReasonScopeFailed
+	if errors.Is(err, scope.ErrLimitsNotApplied) {
+		reason = spec.ReasonLimitsNotApplied
+	}
+	if line := LastLine(s.logPath); line != "" {
+		err = fmt.Errorf("%w (it wrote: %s)", err, line)
+	}
+	return startErrorf(reason, "cannot run %s in a scope: %v", s.program, err)
+}
+
+// nameOutput gives the output file the name of the instance, if that came out
+// differently from what it was going to be.
+func (s *start) nameOutput() {
+	final := s.LogPath(s.entry.Key, s.markers.Instance)
+	if s.logPath == "" || s.logPath == final {
+		return
+	}
+	if err := os.Rename(s.logPath, final); err == nil {
+		s.logPath = final
+	}
+}
+
+func (s *start) instance(id observe.Ident, sc observe.Scope) *observe.Instance {
+	return &observe.Instance{
+		Key: s.entry.Key, ID: s.markers.Instance, Hash: s.entry.Hash,
+		OnExit: s.markers.OnExit, Ports: s.ports,
+		Main:     s.mainProcess(id, s.opts.UID, os.Getpid(), s.entry.Key, sc.Cgroup),
+		LastMain: id, StartedAt: s.began, Scope: sc, Log: s.logPath, Child: true,
+	}
+}
+
+// kill ends what was spawned by a start that failed afterwards.
+func (s *start) kill() {
+	killChild(s.child)
+	s.reaper.reap(s.child)
+}
+
+// undo releases what a failed start had taken.
+func (s *start) undo() {
+	s.Actuator.ports.Release(s.token)
+	s.child.close()
+	if s.logPath != "" {
+		removeEmpty(s.logPath)
+	}
+}
+
+// close releases what no start needs after its end.
+func (s *start) close() {
+	if s.output != nil {
+		s.output.Close()
+	}
+	if s.fence != nil {
+		s.fence.Close()
+	}
+}
+
+// removeEmpty removes an output file in which there is nothing.
+func removeEmpty(path string) {
+	if fi, err := os.Stat(path); err == nil && fi.Size() == 0 {
+		_ = os.Remove(path)
+	}
+}
