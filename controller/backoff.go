@@ -1,0 +1,42 @@
+package controller
+
+import (
+	"math"
+	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// delay is how long a start waits after the given number of crashes in a row:
+// initial × factor^(crashes-1), at most max, and nothing without a crash.
+func delay(b spec.Backoff, crashes int) time.Duration {
+	if crashes <= 0 {
+		return 0
+	}
+	d := float64(b.Initial) * math.Pow(b.Factor, float64(crashes-1))
+	if limit := float64(b.Max); !(d < limit) { // also when d is infinite
+		d = limit
+	}
+	return time.Duration(d)
+}
+
+// killInterval is how long after the n-th round of SIGKILL the next one comes:
+// a member that was forked meanwhile needs one at once, one that hangs in the
+// kernel none for a while.
+func killInterval(round int) time.Duration {
+	return min(50*time.Millisecond<<min(round, 10), 5*time.Second)
+}
+
+// listenInterval is how long what is known of listeners may be acted upon, for a
+// workload that has been waiting so long: a server that is about to listen is
+// looked at often, one that never does rarely.
+func listenInterval(waited time.Duration) time.Duration {
+	return min(max(waited/4, 20*time.Millisecond), 2*time.Second)
+}
+
+// resolveAgain is how long a failed check of a program stands.
+const resolveAgain = 5 * time.Second
+
+// maxFailureDelay bounds the back-off after a start that failed before anything
+// ran, so that a program which is installed meanwhile is noticed soon.
+const maxFailureDelay = 30 * time.Second

@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/go-logr/logr"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// ErrStopped is the answer to a question after the loop has ended.
+var ErrStopped = errors.New("the controller has stopped")
+
+// Options are what a Controller is made of. All but OnReady are required.
+type Options struct {
+	Owner    spec.Owner
+	Source   Source
+	Observer Observer
+	Actuator Actuator
+	// Events takes everything that happened, for people; Ledger takes what
+	// Restore needs.
+	Events, Ledger Journal
+	// History is what a ledger has restored; the zero value if there is none.
+	History History
+	// Boot names this boot of the machine; idents of another are meaningless.
+	Boot string
+	Log  logr.Logger
+	// OnReady is called once, from the loop, when the first scan and read are
+	// done and the first plan has been handed out. It must not block.
+	OnReady func()
+}
+
+// Controller runs the loop. Its methods may be called from any goroutine.
+type Controller struct {
+	Options
+	outcomes  chan outcome
+	shutdown  chan Shutdown
+	questions chan chan<- answer
+	ended     chan struct{}  // the loop has ended
+	done      chan struct{}  // so has everything else
+	running   sync.WaitGroup // the reporter, and what is done aside
+	reporter  *reporter
+}
+
+// New makes a controller; Run makes it go.
+func New(o Options) *Controller {
+	if o.OnReady == nil {
+		o.OnReady = func() {}
+	}
+	c := &Controller{
+		Options:   o,
+		outcomes:  make(chan outcome, 4*maxInFlight),
+		shutdown:  make(chan Shutdown, 2),
+		questions: make(chan chan<- answer),
+		ended:     make(chan struct{}),
+		done:      make(chan struct{}),
+		reporter:  newReporter(),
+	}
+	return c
+}
+
+// Run decides and acts until ctx is done or Shutdown is called, and until then
+// what is to stop has stopped. The end of ctx is a graceful shutdown. Run is
+// called once.
+func (c *Controller) Run(ctx context.Context) error {
+	defer close(c.done)
+	c.running.Go(func() { c.reporter.run(c.ended) })
+	l := &loop{
+		Controller: c,
+		world:      World{History: c.Options.History},
+		mains:      map[observe.Ident]mainOf{},
+		early:      map[observe.Ident]observe.Exit{},
+	}
+	l.run(ctx)
+	l.nameKept()
+	close(c.ended)
+	if l.inFlight == 0 { // else something hangs, and has been named
+		c.running.Wait()
+	}
+	return nil
+}
+
+// Shutdown ends the controller: gracefully, or, if now is set, by killing what
+// is to stop. It does not wait; Done tells.
+func (c *Controller) Shutdown(now bool) {
+	s := ShutdownGraceful
+	if now {
+		s = ShutdownNow
+	}
+	select {
+	case c.shutdown <- s:
+	default: // two are waiting already
+	}
+}
+
+// Done is closed when Run has returned.
+func (c *Controller) Done() <-chan struct{} { return c.done }

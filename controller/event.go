@@ -1,0 +1,255 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// Event is something that happened and cannot be observed again.
+type Event interface {
+	EventKey() spec.Key
+	fold(*KeyHistory)
+}
+
+// StartAsked says that a start was handed out.
+type StartAsked struct {
+	Key   spec.Key  `json:"key"`
+	Token string    `json:"token"`
+	Hash  spec.Hash `json:"hash"`
+	At    time.Time `json:"at"`
+}
+
+// Started says that a start worked.
+type Started struct {
+	Key      spec.Key       `json:"key"`
+	Token    string         `json:"token"`
+	Instance InstanceRecord `json:"instance"`
+	At       time.Time      `json:"at"`
+	Reason   spec.Reason    `json:"reason,omitempty"`
+}
+
+// StartFailed says that a start did not work. Nothing of it runs.
+type StartFailed struct {
+	Key     spec.Key    `json:"key"`
+	Token   string      `json:"token"`
+	Hash    spec.Hash   `json:"hash"`
+	Reason  spec.Reason `json:"reason"`
+	Message string      `json:"message"`
+	At      time.Time   `json:"at"`
+}
+
+// Adopted says that a scan found an instance that was not known.
+type Adopted struct {
+	Key      spec.Key       `json:"key"`
+	Instance InstanceRecord `json:"instance"`
+	At       time.Time      `json:"at"`
+}
+
+// Watched says that the main process of an adopted instance is watched by
+// handle.
+type Watched struct {
+	Key spec.Key
+	ID  spec.Instance
+}
+
+// Exited says that a main process has ended.
+type Exited struct {
+	Key         spec.Key         `json:"key"`
+	ID          spec.Instance    `json:"id"`
+	Hash        spec.Hash        `json:"hash"`
+	PID         int              `json:"pid"`
+	Termination spec.Termination `json:"termination"`
+	// ResetAfter is the healthy stretch that clears the crash count.
+	ResetAfter time.Duration `json:"resetAfter,omitempty"`
+}
+
+// Output says what the ended instance wrote last.
+type Output struct {
+	Key  spec.Key      `json:"key"`
+	ID   spec.Instance `json:"id"`
+	Line string        `json:"line"`
+}
+
+// StopAsked says that signals to an instance were handed out.
+type StopAsked struct {
+	Key    spec.Key      `json:"key"`
+	ID     spec.Instance `json:"id"`
+	Kill   bool          `json:"kill,omitempty"`
+	Reason spec.Reason   `json:"reason"`
+	At     time.Time     `json:"at"`
+}
+
+// Signalled says what came of it.
+type Signalled struct {
+	Key    spec.Key       `json:"key"`
+	ID     spec.Instance  `json:"id"`
+	Reason spec.Reason    `json:"reason"`
+	Sent   []observe.Sent `json:"sent,omitempty"`
+	Err    string         `json:"error,omitempty"`
+	At     time.Time      `json:"at"`
+}
+
+// Gone says that nothing is left of an instance.
+type Gone struct {
+	Key spec.Key      `json:"key"`
+	ID  spec.Instance `json:"id"`
+	At  time.Time     `json:"at"`
+}
+
+// Resolving says that a check of the program was handed out, Resolved what came
+// of it; an empty Message means that the program was found.
+type (
+	Resolving struct {
+		Key spec.Key
+	}
+	Resolved struct {
+		Key     spec.Key
+		Hash    spec.Hash
+		Reason  spec.Reason
+		Message string
+		At      time.Time
+	}
+)
+
+// Remembered restores the history of a key from a ledger.
+type Remembered struct {
+	KeyHistory
+}
+
+// EventKey and its like name the key that an event is about.
+func (e StartAsked) EventKey() spec.Key  { return e.Key }
+func (e Started) EventKey() spec.Key     { return e.Key }
+func (e StartFailed) EventKey() spec.Key { return e.Key }
+func (e Adopted) EventKey() spec.Key     { return e.Key }
+func (e Watched) EventKey() spec.Key     { return e.Key }
+func (e Exited) EventKey() spec.Key      { return e.Key }
+func (e Output) EventKey() spec.Key      { return e.Key }
+func (e StopAsked) EventKey() spec.Key   { return e.Key }
+func (e Signalled) EventKey() spec.Key   { return e.Key }
+func (e Gone) EventKey() spec.Key        { return e.Key }
+func (e Resolving) EventKey() spec.Key   { return e.Key }
+func (e Resolved) EventKey() spec.Key    { return e.Key }
+func (e Remembered) EventKey() spec.Key  { return e.Key }
+
+func (e StartAsked) fold(k *KeyHistory) { k.Starting = append(k.Starting, e) }
+
+func (e Started) fold(k *KeyHistory) {
+	k.begin(e.Instance.Hash)
+	k.dropStarting(e.Token)
+	k.Failure = nil
+	if k.Ended > 0 {
+		k.Restarts++
+	}
+	r := e.Instance
+	r.Restarts = k.Restarts
+	k.Instances = append(k.Instances, r)
+}
+
+func (e StartFailed) fold(k *KeyHistory) {
+	k.begin(e.Hash)
+	k.dropStarting(e.Token)
+	k.Crashes++
+	k.CrashedAt = e.At
+	k.Failure = &e
+}
+
+// begin notes the program that is started; another one's counts begin anew.
+func (k *KeyHistory) begin(h spec.Hash) {
+	if k.Hash != h {
+		k.Hash, k.Crashes, k.Restarts, k.Ended, k.Succeeded, k.Failure = h, 0, 0, 0, 0, nil
+	}
+}
+
+func (e Adopted) fold(k *KeyHistory) {
+	if r := k.instance(e.Instance.ID); r != nil {
+		r.Main = e.Instance.Main
+		return
+	}
+	if k.Hash == "" {
+		k.Hash = e.Instance.Hash
+	}
+	k.Instances = append(k.Instances, e.Instance)
+}
+
+func (e Watched) fold(k *KeyHistory) {
+	if r := k.instance(e.ID); r != nil {
+		r.Handle = true
+	}
+}
+
+// A planned end is no crash. An unplanned one counts, from one again if the
+// instance ran for a healthy stretch.
+func (e Exited) fold(k *KeyHistory) {
+	t := e.Termination
+	stop := k.stop(e.ID)
+	if stop != nil {
+		t.Reason = spec.ReasonStopped
+	}
+	k.Last = &t
+	if stop != nil || e.Hash != k.Hash {
+		return
+	}
+	if e.ResetAfter > 0 && t.FinishedAt.Sub(t.StartedAt) >= e.ResetAfter {
+		k.Crashes = 0
+	}
+	k.Crashes++
+	k.CrashedAt = t.FinishedAt
+	k.Ended++
+	if t.ExitCode == 0 {
+		k.Succeeded++
+	}
+}
+
+func (e Output) fold(k *KeyHistory) {
+	if k.Last != nil && k.Last.Output == "" {
+		last := *k.Last
+		last.Output = e.Line
+		k.Last = &last
+	}
+}
+
+func (e StopAsked) fold(k *KeyHistory) {
+	s := k.stop(e.ID)
+	if s == nil {
+		k.Stops = append(k.Stops, StopState{ID: e.ID, Reason: e.Reason, At: e.At})
+		s = &k.Stops[len(k.Stops)-1]
+	}
+	s.Busy = true
+	if e.Kill {
+		s.Kills++
+		s.KilledAt = e.At
+	}
+}
+
+func (e Signalled) fold(k *KeyHistory) {
+	s := k.stop(e.ID)
+	if s == nil {
+		return
+	}
+	s.Busy = false
+	s.Refused = e.Err
+	for _, sent := range e.Sent {
+		if sent.Err != "" && s.Refused == "" {
+			s.Refused = fmt.Sprintf("%v: %s", sent.Target, sent.Err)
+		}
+	}
+}
+
+func (e Gone) fold(k *KeyHistory) {
+	k.Instances = slices.DeleteFunc(k.Instances, func(r InstanceRecord) bool { return r.ID == e.ID })
+	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID == e.ID })
+}
+
+func (e Resolving) fold(k *KeyHistory) { k.Resolving = true }
+
+func (e Resolved) fold(k *KeyHistory) { k.Resolving, k.Resolved = false, &e }
+
+func (e Remembered) fold(k *KeyHistory) { *k = *e.KeyHistory.clone() }
+
+func (k *KeyHistory) dropStarting(token string) {
+	k.Starting = slices.DeleteFunc(k.Starting, func(s StartAsked) bool { return s.Token == token })
+}

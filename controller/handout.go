@@ -1,0 +1,176 @@
+package controller
+
+import (
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// hand takes an action of the plan, and notes that it is in flight.
+func (l *loop) hand(a Action, now time.Time) {
+	switch a.Type {
+	case Look:
+		l.scan(observe.Look)
+		return
+	case Listen:
+		l.listen(a.Ports)
+		return
+	case Start:
+		a.Token = newToken()
+		l.note(StartAsked{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now})
+	case Resolve:
+		l.note(Resolving{a.Key})
+	case Stop, Kill:
+		l.note(StopAsked{Key: a.Key, ID: a.Instance.ID, Kill: a.Type == Kill, Reason: a.Reason, At: now})
+	}
+	l.queue = append(l.queue, a)
+}
+
+// newToken is the random part of an instance's name: 60 bits in lower case.
+func newToken() string { return strings.ToLower(rand.Text()[:12]) }
+
+// aside does something outside the loop and posts its outcome back.
+func (l *loop) aside(f func() outcome) {
+	l.running.Go(func() {
+		o := f()
+		select {
+		case l.outcomes <- o:
+		case <-l.ended: // nobody asks any more
+		}
+	})
+}
+
+// work runs what was handed out, as far as there is room.
+func (l *loop) work() {
+	n := min(maxInFlight-l.inFlight, len(l.queue))
+	for _, a := range l.queue[:n] {
+		l.inFlight++
+		l.aside(func() outcome {
+			o := l.carryOut(a)
+			return func(l *loop) { l.inFlight--; o(l) }
+		})
+	}
+	l.queue = append(l.queue[:0], l.queue[n:]...)
+}
+
+// carryOut does one action, outside the loop, and says what came of it.
+func (l *loop) carryOut(a Action) outcome {
+	switch a.Type {
+	case Start:
+		in, err := l.Actuator.Start(a.Entry, a.Token, nil)
+		return func(l *loop) { l.started(a, in, err) }
+	case Resolve:
+		reason, message := startError(l.Actuator.Resolve(a.Entry))
+		return func(l *loop) {
+			l.note(Resolved{Key: a.Key, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now()})
+		}
+	default: // Stop, Kill
+		sent, err := l.Actuator.Signal(a.Instance, a.Signal, a.Mode)
+		return func(l *loop) {
+			e := Signalled{Key: a.Key, ID: a.Instance.ID, Reason: a.Reason, Sent: sent, At: time.Now()}
+			if err != nil {
+				e.Err = err.Error()
+			}
+			l.note(e)
+		}
+	}
+}
+
+// startError splits an error of a start into reason and message.
+func startError(err error) (spec.Reason, string) {
+	if err == nil {
+		return "", ""
+	}
+	reason := spec.ReasonSpawnFailed
+	if se, ok := errors.AsType[StartError](err); ok {
+		reason = se.StartReason()
+	}
+	return reason, err.Error()
+}
+
+// started takes the outcome of a start.
+func (l *loop) started(a Action, in *observe.Instance, err error) {
+	if err != nil {
+		reason, message := startError(err)
+		l.note(StartFailed{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now()})
+		return
+	}
+	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithStarted(in) })
+	r := recordOf(in, true)
+	l.note(Started{Key: a.Key, Token: a.Token, Instance: r, At: time.Now(), Reason: a.Reason})
+	l.watched(a.Key, r)
+}
+
+// recordOf is what is remembered of an instance.
+func recordOf(in *observe.Instance, handle bool) InstanceRecord {
+	return InstanceRecord{
+		ID: in.ID, Main: in.LastMain, Hash: in.Hash, OnExit: in.OnExit, Scope: in.Scope,
+		Ports: in.Ports, Log: in.Log, StartedAt: in.StartedAt, Handle: handle,
+	}
+}
+
+// watched notes whose end an exit will be; it may have come already.
+func (l *loop) watched(k spec.Key, r InstanceRecord) {
+	l.mains[r.Main] = mainOf{k, r}
+	if e, ok := l.early[r.Main]; ok {
+		delete(l.early, r.Main)
+		l.exited(e)
+	}
+}
+
+// exited takes the end of a main process.
+func (l *loop) exited(e observe.Exit) {
+	of, ok := l.mains[e.Ident]
+	if !ok {
+		l.early[e.Ident] = e
+		return
+	}
+	delete(l.mains, e.Ident)
+	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithExit(e) })
+	exit := Exited{
+		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID,
+		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
+	}
+	l.note(exit)
+	if planned := l.world.History.Of(of.key).stop(of.ID) != nil; planned || of.Log == "" {
+		l.logExit(exit)
+		return
+	}
+	l.aside(func() outcome {
+		exit.Termination.Output = l.Actuator.LastLine(of.Log)
+		return func(l *loop) {
+			l.note(Output{Key: of.key, ID: of.ID, Line: exit.Termination.Output})
+			l.logExit(exit)
+		}
+	})
+}
+
+// resetAfter is the healthy stretch of a key, by its manifest.
+func (l *loop) resetAfter(k spec.Key) time.Duration {
+	if e := l.world.Desired.Lookup(k); e != nil && e.Object != nil {
+		return time.Duration(e.Object.Spec.Backoff.ResetAfter)
+	}
+	return 0
+}
+
+func termination(e observe.Exit, started time.Time) spec.Termination {
+	t := spec.Termination{ExitCode: e.Code, StartedAt: started, FinishedAt: e.At, Output: e.Message}
+	switch {
+	case !e.Known:
+		t.ExitCode, t.Reason = -1, spec.ReasonUnknown
+	case e.OOM:
+		t.Reason = spec.ReasonOOMKilled
+	case e.Signal == 0 && e.Code == 0:
+		t.Reason = spec.ReasonCompleted
+	default:
+		t.Reason = spec.ReasonError
+	}
+	if e.Signal != 0 {
+		t.ExitCode, t.Signal = -1, spec.SignalName(e.Signal)
+	}
+	return t
+}

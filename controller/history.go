@@ -1,0 +1,179 @@
+package controller
+
+import (
+	"slices"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// History holds what cannot be observed again: how processes ended, which
+// starts failed, what is in flight. It changes only by folding events, and a
+// History that was handed out never changes: With gives a new one.
+//
+// The zero value is an empty history.
+type History struct {
+	keys []*KeyHistory // sorted by key
+}
+
+// KeyHistory is the history of one key.
+type KeyHistory struct {
+	Key spec.Key `json:"key"`
+	// Hash is that of the last start: counts below belong to it.
+	Hash spec.Hash `json:"hash,omitempty"`
+	// Crashes counts unplanned ends and failed starts since the last healthy
+	// stretch. Back-off grows with it.
+	Crashes int `json:"crashes,omitempty"`
+	// Restarts counts starts after an unplanned end.
+	Restarts int `json:"restarts,omitempty"`
+	// Ended and Succeeded count unplanned ends of Hash, the latter with exit
+	// code 0: what a restart policy asks for.
+	Ended     int `json:"ended,omitempty"`
+	Succeeded int `json:"succeeded,omitempty"`
+	// CrashedAt is when the last unplanned end or failed start was noticed.
+	CrashedAt time.Time `json:"crashedAt,omitzero"`
+	// Last is how a main process of this key last ended.
+	Last *spec.Termination `json:"last,omitempty"`
+	// Failure is the last failed start, if no start has worked since.
+	Failure *StartFailed `json:"failure,omitempty"`
+	// Instances are the spawns that are known and not known to be gone.
+	Instances []InstanceRecord `json:"instances,omitempty"`
+
+	// What is in flight; a restarted controller forgets it and decides afresh.
+
+	Starting []StartAsked `json:"-"`
+	Stops    []StopState  `json:"-"`
+	// Resolving says that a check of the program is under way.
+	Resolving bool `json:"-"`
+	// Resolved is the outcome of the last one.
+	Resolved *Resolved `json:"-"`
+}
+
+// InstanceRecord is what is remembered of a spawn.
+type InstanceRecord struct {
+	ID        spec.Instance         `json:"id"`
+	Main      observe.Ident         `json:"main"`
+	Hash      spec.Hash             `json:"hash"`
+	OnExit    spec.OnControllerExit `json:"onExit"`
+	Scope     observe.Scope         `json:"scope"`
+	Ports     spec.PortMap          `json:"ports,omitempty"`
+	Log       string                `json:"log,omitempty"`
+	StartedAt time.Time             `json:"startedAt"`
+	// Restarts is the key's count when the instance was started.
+	Restarts int `json:"restarts,omitempty"`
+	// Handle says that its main process is watched by handle in this life of
+	// the controller.
+	Handle bool `json:"-"`
+}
+
+// StopState is a stop in progress.
+type StopState struct {
+	ID     spec.Instance
+	Reason spec.Reason
+	// At is when the stop signal was decided on; KilledAt the last SIGKILL.
+	At, KilledAt time.Time
+	// Kills counts the rounds of SIGKILL.
+	Kills int
+	// Busy says that an action for the instance is in flight.
+	Busy bool
+	// Refused names what could not be signalled in the last round.
+	Refused string
+}
+
+// Of gives the history of a key, or nil.
+func (h History) Of(k spec.Key) *KeyHistory {
+	if i, ok := h.find(k); ok {
+		return h.keys[i]
+	}
+	return nil
+}
+
+func (h History) find(k spec.Key) (int, bool) {
+	return slices.BinarySearchFunc(h.keys, k, func(kh *KeyHistory, k spec.Key) int { return kh.Key.Compare(k) })
+}
+
+// With folds events, in order, into a new history. The cost is a copy of the
+// sorted pointers and of the keys that are touched.
+func (h History) With(events ...Event) History {
+	next := History{keys: slices.Clone(h.keys)}
+	for _, e := range events {
+		i, ok := next.find(e.EventKey())
+		if !ok {
+			next.keys = slices.Insert(next.keys, i, &KeyHistory{Key: e.EventKey()})
+		} else {
+			next.keys[i] = next.keys[i].clone()
+		}
+		e.fold(next.keys[i])
+		if next.keys[i].empty() {
+			next.keys = slices.Delete(next.keys, i, i+1)
+		}
+	}
+	return next
+}
+
+func (k *KeyHistory) clone() *KeyHistory {
+	c := *k
+	c.Instances = slices.Clone(k.Instances)
+	c.Starting = slices.Clone(k.Starting)
+	c.Stops = slices.Clone(k.Stops)
+	return &c
+}
+
+func (k *KeyHistory) empty() bool {
+	return len(k.Instances)+len(k.Starting)+len(k.Stops)+k.Ended == 0 &&
+		k.Crashes == 0 && k.Restarts == 0 && k.Last == nil && k.Failure == nil &&
+		!k.Resolving && k.Resolved == nil
+}
+
+// stop gives the stop in progress of an instance, or nil.
+func (k *KeyHistory) stop(id spec.Instance) *StopState {
+	if k == nil {
+		return nil
+	}
+	for i := range k.Stops {
+		if k.Stops[i].ID == id {
+			return &k.Stops[i]
+		}
+	}
+	return nil
+}
+
+// instance gives the record of an instance, or nil.
+func (k *KeyHistory) instance(id spec.Instance) *InstanceRecord {
+	if k == nil {
+		return nil
+	}
+	for i := range k.Instances {
+		if k.Instances[i].ID == id {
+			return &k.Instances[i]
+		}
+	}
+	return nil
+}
+
+// Witnesses gives what the history knows of instances, for the scan.
+func (h History) Witnesses() []observe.Witness {
+	ws := make([]observe.Witness, 0, len(h.keys))
+	for _, k := range h.keys {
+		for i := range k.Instances {
+			r := &k.Instances[i]
+			ws = append(ws, observe.Witness{
+				Key: k.Key, ID: r.ID, Hash: r.Hash, OnExit: r.OnExit, Main: r.Main,
+				Cgroup: r.Scope.Cgroup, Handle: r.Handle, Ledger: !r.Handle,
+				Ports: r.Ports, StartedAt: r.StartedAt, Scope: r.Scope, Log: r.Log,
+			})
+		}
+	}
+	return ws
+}
+
+// Records gives the events that, folded into an empty history, restore this one
+// but for what is in flight: what a compacted ledger holds.
+func (h History) Records() []Event {
+	events := make([]Event, len(h.keys))
+	for i, k := range h.keys {
+		events[i] = Remembered{*k}
+	}
+	return events
+}

@@ -1,0 +1,70 @@
+package controller
+
+import (
+	"context"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// Source gives the manifests.
+type Source interface {
+	// Sets delivers the newest set whenever it has changed. The channel holds
+	// one; a newer set replaces one that was not taken yet.
+	Sets() <-chan *spec.Set
+}
+
+// Observer reads the process table.
+type Observer interface {
+	// Scan reads the process table to the given depth. It is called by one
+	// goroutine at a time. On error the snapshot says what was known before,
+	// with Err set. It never blocks for longer than its own deadline.
+	Scan(ctx context.Context, known []observe.Witness, depth observe.Depth) observe.Snapshot
+	// Listeners tells who listens on the given ports; members are tried first
+	// when the holders are looked for. A port with no listener is not in the
+	// answer.
+	Listeners(ports []uint16, members []observe.Ident) (map[uint16]observe.Listener, error)
+}
+
+// Actuator carries out what was decided. All methods may be called from many
+// goroutines. Start, Signal and Resolve may take long; the others do not.
+type Actuator interface {
+	// Start spawns one instance of the entry and returns it once the program
+	// has been executed (and, in a scope, is in it). The token becomes the
+	// random part of the instance's name. A failed start has left no process;
+	// its error is a StartError.
+	Start(e *spec.Entry, token string, taken map[uint16]bool) (*observe.Instance, error)
+	// Signal sends sig to the group of the main process and to each verified
+	// member outside it (as far as the kill mode reaches), then SIGCONT.
+	// SIGKILL uses the cgroup where there is one. Every process is verified
+	// again immediately before, through the handle that is signalled. It does
+	// not wait for anything to end.
+	Signal(in *observe.Instance, sig int, mode spec.KillMode) ([]observe.Sent, error)
+	// Resolve checks that the program of the entry could be started; its error
+	// is a StartError.
+	Resolve(e *spec.Entry) error
+	// Watch begins to watch the main process of an instance that we did not
+	// spawn, by handle, and reserves its ports. Its end comes through Exits. It
+	// fails if the process is already gone.
+	Watch(id observe.Ident) error
+	// Exits delivers the end of every main process, started or watched.
+	Exits() <-chan observe.Exit
+	// Forget releases what is held for an instance (handle, port reservations,
+	// an empty cgroup), once nothing of it is left.
+	Forget(in *observe.Instance)
+	// LastLine gives the last line of an output file, for a person.
+	LastLine(log string) string
+}
+
+// StartError is a start that did not happen. It has a reason for programs.
+type StartError interface {
+	error
+	StartReason() spec.Reason
+}
+
+// Journal keeps lines that should survive the controller. Append never blocks
+// on the disk and never fails the caller: what cannot be written is reported by
+// the journal itself.
+type Journal interface {
+	Append(record any)
+}

@@ -1,0 +1,193 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// resyncEvery is how often the process table is read without a reason: what no
+// event tells of is noticed after this time at the latest.
+const resyncEvery = 30 * time.Second
+
+// rescanAfter is the pause after a failed scan.
+const rescanAfter = time.Second
+
+// maxInFlight bounds the actions that run at one time. Most take a fraction of
+// a millisecond; a launch into a scope can take seconds and must delay no other.
+const maxInFlight = 128
+
+// loop is the state of the one goroutine that decides.
+type loop struct {
+	*Controller
+	world World
+	plan  Plan
+	ready bool // the first plan has been handed out
+	timer *time.Timer
+
+	noted    []Event  // not yet folded into the history
+	queue    []Action // handed out as soon as there is room
+	inFlight int
+
+	scanning  bool          // a scan is under way
+	scanAgain bool          // one that begins later was asked for meanwhile
+	depth     observe.Depth // of the next scan
+	since     []delta       // own starts and exits since the scan began
+	nextScan  time.Time     // a resync, or another try
+	listening bool          // a reading of listeners is under way
+
+	mains map[observe.Ident]mainOf       // who is watched
+	early map[observe.Ident]observe.Exit // ends that came before their start did
+	// giveUp is when a shutdown that cannot go on is ended all the same.
+	giveUp time.Time
+}
+
+// mainOf is whose main process an ident is.
+type mainOf struct {
+	key spec.Key
+	InstanceRecord
+}
+
+// outcome is what an action posts back: a change to the loop's state.
+type outcome func(*loop)
+
+// run wakes, folds in all that is waiting, decides, hands out, sleeps.
+func (l *loop) run(ctx context.Context) {
+	l.timer = time.NewTimer(resyncEvery)
+	defer l.timer.Stop()
+	l.scan(observe.Full)
+	stop := ctx.Done()
+	for !l.finished() {
+		select {
+		case set := <-l.Source.Sets():
+			l.desire(set)
+		case e := <-l.Actuator.Exits():
+			l.exited(e)
+		case o := <-l.outcomes:
+			o(l)
+		case <-stop:
+			stop = nil
+			l.shutDown(ShutdownGraceful)
+		case s := <-l.shutdown:
+			l.shutDown(s)
+		case q := <-l.questions:
+			q <- answer{l.now(), l.plan, l.ready}
+			continue
+		case <-l.timer.C:
+		}
+		l.drain()
+		l.pass()
+	}
+}
+
+// drain folds in what else is waiting, so that a burst is decided upon once. It
+// is bounded: a flood must not keep the loop from deciding.
+func (l *loop) drain() {
+	for range 4 * maxInFlight {
+		select {
+		case set := <-l.Source.Sets():
+			l.desire(set)
+		case e := <-l.Actuator.Exits():
+			l.exited(e)
+		case o := <-l.outcomes:
+			o(l)
+		default:
+			return
+		}
+	}
+}
+
+// now is the world with the present time in it.
+func (l *loop) now() World {
+	l.foldNoted()
+	w := l.world
+	w.Now = time.Now()
+	return w
+}
+
+// pass decides and hands out.
+func (l *loop) pass() {
+	w := l.now()
+	if !w.Now.Before(l.nextScan) {
+		l.scan(observe.Resync)
+	}
+	l.plan = Decide(w)
+	for _, a := range l.plan.Actions {
+		l.hand(a, w.Now)
+	}
+	l.work()
+	if !l.ready && l.plan.Blocked.Reason == "" {
+		l.ready = true
+		l.OnReady()
+	}
+	l.reporter.offer(l.now(), l.plan)
+	l.sleep()
+}
+
+// sleep sets the timer to the earliest time at which something is due.
+func (l *loop) sleep() {
+	at := l.nextScan
+	if !l.plan.WakeAt.IsZero() && l.plan.WakeAt.Before(at) {
+		at = l.plan.WakeAt
+	}
+	l.timer.Reset(max(time.Until(at), time.Millisecond))
+}
+
+// desire takes a new set of manifests.
+func (l *loop) desire(set *spec.Set) {
+	if set != nil {
+		l.world.Desired = *set
+	}
+}
+
+// note takes an event into ledger and log at once, and into the history before
+// the next decision: a burst of events costs one copy of the history.
+func (l *loop) note(e Event) {
+	l.noted = append(l.noted, e)
+	l.record(e)
+}
+
+// foldNoted brings the history up to date.
+func (l *loop) foldNoted() {
+	if len(l.noted) == 0 {
+		return
+	}
+	l.world.History = l.world.History.With(l.noted...)
+	l.noted = l.noted[:0]
+}
+
+// shutDown begins to end everything; a second call can only hasten it.
+func (l *loop) shutDown(s Shutdown) {
+	if s > l.world.Shutdown {
+		l.world.Shutdown = s
+		l.giveUp = time.Now().Add(l.patience())
+	}
+}
+
+// patience is how long a shutdown may take at most: the longest grace period of
+// what is stopped, and some time for what refuses.
+func (l *loop) patience() time.Duration {
+	longest := defaultGrace
+	for _, e := range l.world.Desired.Entries {
+		if e.Object != nil {
+			longest = max(longest, time.Duration(*e.Object.Spec.TerminationGracePeriodSeconds)*time.Second)
+		}
+	}
+	return longest + 20*time.Second
+}
+
+// finished says that a shutdown has done all that it can.
+func (l *loop) finished() bool {
+	if l.world.Shutdown == NotShuttingDown {
+		return false
+	}
+	left := len(l.queue) + l.inFlight
+	for _, in := range l.world.Observed.Instances {
+		if in.OnExit != spec.ExitKeep || l.world.History.Of(in.Key).stop(in.ID) != nil {
+			left++
+		}
+	}
+	return left == 0 || !time.Now().Before(l.giveUp)
+}

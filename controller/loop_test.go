@@ -1,0 +1,281 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// within runs a test of the loop in a bubble with its own clock, and reports
+// what went wrong outside of it.
+func within(t *testing.T, seed uint64, f func(m *machine, c *Controller)) (faults []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(seed)
+		c := m.controller()
+		ctx, cancel := context.WithCancel(t.Context())
+		go c.Run(ctx)
+		f(m, c)
+		cancel()
+		<-c.Done()
+		synctest.Wait()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, p := range m.procs {
+			if p.onExit == spec.ExitStop {
+				m.fault("%v %v was left behind by the shutdown", p.key, p.Ident)
+			}
+		}
+		faults = m.faults
+	})
+	return faults
+}
+
+func setOf(es ...*spec.Entry) *spec.Set {
+	slices.SortFunc(es, func(a, b *spec.Entry) int { return a.Key.Compare(b.Key) })
+	return &spec.Set{Complete: true, Entries: es}
+}
+
+func wait(d time.Duration) { <-time.After(d) }
+
+func TestLoopStartsReplacesAndStops(t *testing.T) {
+	faults := within(t, 1, func(m *machine, c *Controller) {
+		expect := func(what string, hash spec.Hash, n int) {
+			t.Helper()
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			got := 0
+			for _, p := range m.procs {
+				if p.main && p.hash == hash {
+					got++
+				}
+			}
+			if got != n || m.mains(files) != n {
+				m.fault("%s: %d mains of %s and %d in all, want %d", what, got, hash, m.mains(files), n)
+			}
+		}
+		m.publish(setOf(entry(files, "a")))
+		wait(time.Minute)
+		expect("dropped", "a", 1)
+		m.publish(setOf(entry(files, "b")))
+		wait(time.Minute)
+		expect("edited", "b", 1)
+		m.publish(setOf())
+		wait(time.Minute)
+		expect("removed", "b", 0)
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
+func TestViewAnswersAndKeepsTransitionTimes(t *testing.T) {
+	faults := within(t, 2, func(m *machine, c *Controller) {
+		m.publish(setOf(entry(files, "a")))
+		wait(time.Minute)
+		first, err := c.View(context.Background())
+		wait(time.Minute)
+		second, err2 := c.View(context.Background())
+		if err != nil || err2 != nil || len(first.Workloads) != 1 || len(second.Workloads) != 1 {
+			m.fault("views: %v %v, %d and %d workloads", err, err2, len(first.Workloads), len(second.Workloads))
+			return
+		}
+		st := second.Workloads[0].Status
+		if !st.Ready || st.Phase != spec.PhaseRunning || st.PID == 0 {
+			m.fault("not ready after a minute: %+v", st)
+		}
+		for i, c := range st.Conditions {
+			if was := first.Workloads[0].Status.Conditions[i]; c.LastTransitionTime != was.LastTransitionTime {
+				m.fault("%s moved from %v to %v without a change", c.Type, was.LastTransitionTime, c.LastTransitionTime)
+			}
+		}
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
+func TestCrashLoopIsSpaced(t *testing.T) {
+	faults := within(t, 3, func(m *machine, c *Controller) {
+		m.publish(setOf(entry(files, "a")))
+		for range 3600 { // each second, whatever runs crashes
+			wait(time.Second)
+			m.mu.Lock()
+			for _, p := range m.procs {
+				if p.main {
+					m.end(p, 1, 0)
+				}
+			}
+			m.mu.Unlock()
+		}
+		starts := 0
+		for _, d := range m.done() {
+			if d == "start "+files.String() {
+				starts++
+			}
+		}
+		// 1+2+4+…+256 s, then every 300 s: 9 + 10 starts and the first.
+		if starts < 15 || starts > 24 {
+			m.fault("%d starts in an hour of crashes", starts)
+		}
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
+// TestLoopProperties drives the loop through random histories: edits, removals,
+// broken files, crashes, failing scans. Never may a twin be started or a
+// protected workload be signalled; and when the world has become quiet, what
+// runs is what is wanted, and nothing more is done.
+func TestLoopProperties(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		steps := rapid.SliceOfN(rapid.SampledFrom(disturbances), 1, 40).Draw(rt, "steps")
+		faults := within(t, seed, func(m *machine, c *Controller) {
+			w := newWishes(m)
+			for _, step := range steps {
+				m.mu.Lock()
+				d := time.Duration(m.rand.IntN(3000)) * time.Millisecond
+				m.mu.Unlock()
+				wait(d)
+				step.do(w)
+			}
+			w.calm()
+			wait(20 * time.Minute)
+			m.done()
+			w.compare()
+			wait(5 * time.Minute)
+			if did := m.done(); len(did) > 0 {
+				m.mu.Lock()
+				m.fault("still at work in a quiet world: %v", did)
+				m.mu.Unlock()
+			}
+		})
+		for _, f := range faults {
+			rt.Error(f)
+		}
+	})
+}
+
+// wishes are the manifests of a property test.
+type wishes struct {
+	m       *machine
+	entries map[spec.Key]*spec.Entry
+	doubts  []spec.Doubt
+	edits   int
+}
+
+func newWishes(m *machine) *wishes {
+	w := &wishes{m: m, entries: map[spec.Key]*spec.Entry{}}
+	for i := range 3 {
+		k := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", i)}
+		w.entries[k] = entry(k, "h0")
+	}
+	w.publish()
+	return w
+}
+
+func (w *wishes) publish() {
+	var es []*spec.Entry
+	for _, e := range w.entries {
+		es = append(es, e)
+	}
+	s := setOf(es...)
+	s.Doubts = w.doubts
+	w.m.publish(s)
+}
+
+// some gives a key by chance.
+func (w *wishes) some() spec.Key {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	return spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", w.m.rand.IntN(3))}
+}
+
+// calm mends everything that was disturbed.
+func (w *wishes) calm() {
+	w.m.mu.Lock()
+	w.m.failing, w.m.unready = false, false
+	w.m.mu.Unlock()
+	w.doubts = nil
+	w.publish()
+}
+
+// compare holds what runs against what is wanted.
+func (w *wishes) compare() {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	for k := range 3 {
+		key := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", k)}
+		want, e := 0, w.entries[key]
+		if e != nil {
+			want = replicas(e)
+		}
+		if got := w.m.mains(key); got != want {
+			w.m.fault("%v: %d run, %d wanted", key, got, want)
+		}
+		for _, p := range w.m.procs {
+			if p.key == key && (e == nil || p.hash != e.Hash) {
+				w.m.fault("%v: %v of %s is left", key, p.Ident, p.hash)
+			}
+		}
+	}
+}
+
+// disturbance is one thing that happens to the world.
+type disturbance struct {
+	name string
+	do   func(*wishes)
+}
+
+func (d disturbance) String() string { return d.name }
+
+var disturbances = []disturbance{
+	{"edit", func(w *wishes) {
+		w.edits++
+		k := w.some()
+		n := int32(1 + w.edits%2)
+		w.entries[k] = entry(k, spec.Hash(fmt.Sprintf("h%d", w.edits)), func(s *spec.Spec) { s.Replicas = &n })
+		w.publish()
+	}},
+	{"suspend", func(w *wishes) {
+		k := w.some()
+		if e := w.entries[k]; e != nil {
+			w.entries[k] = entry(k, e.Hash, func(s *spec.Spec) { s.Suspend = !e.Object.Spec.Suspend })
+			w.publish()
+		}
+	}},
+	{"remove", func(w *wishes) { delete(w.entries, w.some()); w.publish() }},
+	{"hide", func(w *wishes) {
+		k := w.some()
+		delete(w.entries, k)
+		w.doubts = append(w.doubts, spec.Doubt{File: "broken.yaml", Message: "broken", Names: []string{k.Name}})
+		w.publish()
+	}},
+	{"mend", func(w *wishes) { w.doubts = nil; w.publish() }},
+	{"crash", func(w *wishes) { w.crash(func(p *simulated) bool { return p.main }) }},
+	{"crash of a member", func(w *wishes) { w.crash(func(p *simulated) bool { return !p.main }) }},
+	{"scans fail", func(w *wishes) { w.m.mu.Lock(); w.m.failing = true; w.m.mu.Unlock() }},
+	{"scans work", func(w *wishes) { w.m.mu.Lock(); w.m.failing = false; w.m.mu.Unlock() }},
+	{"starts fail", func(w *wishes) { w.m.mu.Lock(); w.m.unready = true; w.m.mu.Unlock() }},
+	{"starts work", func(w *wishes) { w.m.mu.Lock(); w.m.unready = false; w.m.mu.Unlock() }},
+}
+
+func (w *wishes) crash(which func(*simulated) bool) {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	for _, p := range w.m.procs {
+		if which(p) {
+			w.m.end(p, 1, 0)
+			return
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// machine stands in for the other rooms in a test of the loop: a process table
+// in memory whose every answer takes its time, so that what the loop is told is
+// always a little old. It keeps book of what must never happen.
+type machine struct {
+	rand  *rand.Rand
+	sets  chan *spec.Set
+	exits chan observe.Exit
+
+	mu       sync.Mutex
+	set      *spec.Set
+	procs    map[observe.Ident]*simulated
+	pid      int
+	failing  bool // scans fail
+	unready  bool // starts fail
+	faults   []string
+	did      []string // what was done since the last call of done
+	forgoten int
+}
+
+// simulated is a process of the machine.
+type simulated struct {
+	observe.Ident
+	key      spec.Key
+	id       spec.Instance
+	hash     spec.Hash
+	onExit   spec.OnControllerExit
+	main     bool
+	deaf     bool // ignores the stop signal
+	lastMain observe.Ident
+}
+
+func newMachine(seed uint64) *machine {
+	return &machine{
+		rand: rand.New(rand.NewPCG(seed, 1)), sets: make(chan *spec.Set, 1),
+		exits: make(chan observe.Exit, 4096), procs: map[observe.Ident]*simulated{}, pid: 100,
+	}
+}
+
+func (m *machine) fault(format string, args ...any) {
+	m.faults = append(m.faults, fmt.Sprintf(format, args...))
+}
+
+// pause lets some time pass, as every real answer does.
+func (m *machine) pause() {
+	m.mu.Lock()
+	d := time.Duration(m.rand.IntN(20)) * time.Millisecond
+	m.mu.Unlock()
+	<-time.After(d)
+}
+
+// publish makes a set the newest.
+func (m *machine) publish(s *spec.Set) {
+	m.mu.Lock()
+	m.set = s
+	m.mu.Unlock()
+	for {
+		select {
+		case m.sets <- s:
+			return
+		case <-m.sets:
+		}
+	}
+}
+
+func (m *machine) Sets() <-chan *spec.Set { return m.sets }
+
+// spawn adds a process.
+func (m *machine) spawn(p simulated) *simulated {
+	m.pid++
+	p.Ident = observe.Ident{PID: m.pid, Start: uint64(m.pid)}
+	if p.main {
+		p.lastMain = p.Ident
+	}
+	m.procs[p.Ident] = &p
+	return &p
+}
+
+func (m *machine) Start(e *spec.Entry, token string, _ map[uint16]bool) (*observe.Instance, error) {
+	m.pause()
+	m.mu.Lock()
+	defer m.pauseUnlocked()
+	m.did = append(m.did, "start "+e.Key.String())
+	if m.unready {
+		return nil, errTest
+	}
+	if live := m.mains(e.Key); live >= max(1, replicas(e)) {
+		m.fault("%v was started although %d of %d run", e.Key, live, replicas(e))
+	}
+	p := m.spawn(simulated{
+		key: e.Key, hash: e.Hash, main: true, onExit: e.Object.Spec.OnControllerExit,
+		id: spec.NewInstance(token, uint64(m.pid+1)), deaf: m.rand.IntN(4) == 0,
+	})
+	if m.rand.IntN(2) == 0 {
+		m.spawn(simulated{key: p.key, id: p.id, hash: p.hash, onExit: p.onExit, lastMain: p.Ident, deaf: m.rand.IntN(4) == 0})
+	}
+	return m.instance(p, time.Now()), nil
+}
+
+func (m *machine) pauseUnlocked() {
+	m.mu.Unlock()
+	m.pause()
+}
+
+func (m *machine) mains(k spec.Key) (n int) {
+	for _, p := range m.procs {
+		if p.main && p.key == k {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *machine) instance(p *simulated, at time.Time) *observe.Instance {
+	in := &observe.Instance{
+		Key: p.key, ID: p.id, Hash: p.hash, OnExit: p.onExit, LastMain: p.lastMain, StartedAt: at,
+	}
+	if p.main {
+		in.Main = &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.Ours}
+	}
+	return in
+}
+
+// end ends a process; the end of a main process is told.
+func (m *machine) end(p *simulated, code, signal int) {
+	if m.procs[p.Ident] == nil {
+		return
+	}
+	delete(m.procs, p.Ident)
+	if p.main {
+		m.exits <- observe.Exit{Ident: p.Ident, Known: true, Code: code, Signal: signal, At: time.Now()}
+	}
+}
+
+func (m *machine) Signal(in *observe.Instance, sig int, _ spec.KillMode) ([]observe.Sent, error) {
+	m.pause()
+	m.mu.Lock()
+	defer m.pauseUnlocked()
+	m.did = append(m.did, "signal "+in.Key.String())
+	if proven, why, _ := m.set.Absence(in.Key, time.Now().Add(time.Second)); !proven && m.set.Lookup(in.Key) == nil {
+		m.fault("%v was signalled although %s", in.Key, why)
+	}
+	var sent []observe.Sent
+	for _, p := range m.procs {
+		if p.id == in.ID && (sig == sigKill || !p.deaf) {
+			m.end(p, 0, sig)
+			sent = append(sent, observe.Sent{Target: p.Ident, Signal: sig})
+		}
+	}
+	return sent, nil
+}
+
+func (m *machine) Scan(_ context.Context, _ []observe.Witness, _ observe.Depth) observe.Snapshot {
+	m.mu.Lock()
+	defer m.pauseUnlocked()
+	if m.failing {
+		return observe.Snapshot{Err: errTest}
+	}
+	s := observe.Snapshot{Complete: true, Began: time.Now()}
+	for _, p := range m.procs {
+		i := slices.IndexFunc(s.Instances, func(in *observe.Instance) bool { return in.ID == p.id })
+		if i < 0 {
+			s.Instances = append(s.Instances, m.instance(p, time.Now()))
+			i = len(s.Instances) - 1
+		}
+		in := s.Instances[i]
+		switch {
+		case p.main:
+			in.Main = &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.Ours}
+		default:
+			in.Members = append(in.Members, &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.Ours})
+		}
+	}
+	slices.SortFunc(s.Instances, func(a, b *observe.Instance) int {
+		if c := a.Key.Compare(b.Key); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+	return s
+}
+
+func (m *machine) Listeners([]uint16, []observe.Ident) (map[uint16]observe.Listener, error) {
+	return nil, nil
+}
+
+func (m *machine) Resolve(*spec.Entry) error { m.pause(); return nil }
+
+func (m *machine) Watch(id observe.Ident) error {
+	m.pause()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.procs[id] == nil {
+		return errTest
+	}
+	return nil
+}
+
+func (m *machine) Exits() <-chan observe.Exit { return m.exits }
+
+func (m *machine) Forget(in *observe.Instance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.procs {
+		if p.id == in.ID {
+			m.fault("%v was forgotten although %v runs", in.ID, p.Ident)
+		}
+	}
+}
+
+func (m *machine) LastLine(string) string { return "" }
+
+// discard is a journal that keeps nothing.
+type discard struct{}
+
+func (discard) Append(any) {}
+
+// controller is a controller of this machine that remembers nothing.
+func (m *machine) controller() *Controller {
+	return New(Options{
+		Owner: "test", Source: m, Observer: m, Actuator: m, Events: discard{}, Ledger: discard{},
+		Boot: "boot", Log: logr.Discard(),
+	})
+}
+
+// done gives what was done since it was last called.
+func (m *machine) done() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.did
+	m.did = nil
+	return d
+}

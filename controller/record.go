@@ -1,0 +1,197 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// record is how an event stands in a journal: one line of JSON.
+type record struct {
+	Type  string    `json:"type"`
+	Time  time.Time `json:"time"`
+	Boot  string    `json:"boot,omitempty"`
+	Event Event     `json:"event"`
+}
+
+func newRecord(e Event, boot string) record {
+	return record{Type: eventType(e), Time: time.Now(), Boot: boot, Event: e}
+}
+
+func eventType(e Event) string {
+	switch e.(type) {
+	case Started:
+		return "Started"
+	case StartFailed:
+		return "StartFailed"
+	case Adopted:
+		return "Adopted"
+	case Exited:
+		return "Exited"
+	case Signalled:
+		return "Signalled"
+	case Gone:
+		return "Gone"
+	case Remembered:
+		return "Remembered"
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+// Restore folds the lines of a ledger into a history. Idents of another boot
+// mean nothing now, so instances of one are forgotten; counts stay. A line that
+// cannot be understood is passed over: the ledger is a hint.
+func Restore(boot string, lines func(yield func(line []byte) bool)) History {
+	var events []Event
+	for line := range lines {
+		var r struct {
+			Type  string          `json:"type"`
+			Boot  string          `json:"boot"`
+			Event json.RawMessage `json:"event"`
+		}
+		if json.Unmarshal(line, &r) != nil {
+			continue
+		}
+		e := decodeEvent(r.Type, r.Event)
+		if e == nil || r.Boot != boot && isInstance(e) {
+			continue
+		}
+		if rm, ok := e.(Remembered); ok && r.Boot != boot {
+			rm.Instances = nil
+			e = rm
+		}
+		events = append(events, e)
+	}
+	return History{}.With(events...)
+}
+
+func isInstance(e Event) bool {
+	switch e.(type) {
+	case Started, Adopted, Gone:
+		return true
+	}
+	return false
+}
+
+func decodeEvent(kind string, raw []byte) Event {
+	switch kind {
+	case "Started":
+		return decoded[Started](raw)
+	case "StartFailed":
+		return decoded[StartFailed](raw)
+	case "Adopted":
+		return decoded[Adopted](raw)
+	case "Exited":
+		return decoded[Exited](raw)
+	case "Gone":
+		return decoded[Gone](raw)
+	case "Remembered":
+		return decoded[Remembered](raw)
+	}
+	return nil
+}
+
+func decoded[E Event](raw []byte) Event {
+	var e E
+	if json.Unmarshal(raw, &e) != nil || e.EventKey().Name == "" {
+		return nil
+	}
+	return e
+}
+
+// record writes an event to the ledger, if it is needed to restore the history,
+// to the event log, and to the log of the program.
+func (l *loop) record(e Event) {
+	switch e := e.(type) {
+	case StartAsked, Resolving, Watched, Output:
+		return // in flight, or of use only now
+	case StopAsked:
+		l.logStop(e)
+		return
+	case Started:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.Info("started", "workload", e.Key.String(), "pid", e.Instance.Main.PID,
+			"instance", e.Instance.ID, "reason", e.Reason, "scope", e.Instance.Scope.Mode)
+	case StartFailed:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.Info("cannot start", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)
+	case Adopted:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.Info("adopted", "workload", e.Key.String(), "pid", e.Instance.Main.PID, "instance", e.Instance.ID)
+	case Exited:
+		l.Ledger.Append(newRecord(e, l.Boot))
+	case Signalled:
+		l.logSignals(e)
+	case Gone:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
+	case Resolved:
+		if e.Message != "" {
+			l.Log.Info("cannot start the new program; the former one runs on", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)
+		}
+		return
+	}
+	l.Events.Append(newRecord(e, ""))
+}
+
+// logExit says how a main process ended, with the last line that it wrote.
+func (l *loop) logExit(e Exited) {
+	l.Log.Info("exited", "workload", e.Key.String(), "pid", e.PID, "instance", e.ID,
+		"how", ended(&e.Termination), "ran", e.Termination.FinishedAt.Sub(e.Termination.StartedAt).Round(time.Millisecond).String())
+}
+
+// logStop says that a stop begins, or that patience has ended.
+func (l *loop) logStop(e StopAsked) {
+	what := "stopping"
+	if e.Kill {
+		what = "killing"
+	}
+	l.Log.Info(what, "workload", e.Key.String(), "instance", e.ID, "reason", e.Reason)
+}
+
+// logSignals says what could not be signalled. Each signal that was sent stands
+// in the event log, with its evidence.
+func (l *loop) logSignals(e Signalled) {
+	if e.Err != "" {
+		l.Log.Info("cannot signal", "workload", e.Key.String(), "instance", e.ID, "reason", e.Reason, "cause", e.Err)
+	}
+	for i := range e.Sent {
+		s := &e.Sent[i]
+		if s.Err != "" {
+			l.Log.Info("not signalled", "workload", e.Key.String(), "target", s.Target.PID, "signal", spec.SignalName(s.Signal), "reason", e.Reason, "cause", s.Err)
+			continue
+		}
+		l.Log.V(1).Info("signalled", "workload", e.Key.String(), "target", s.Target.PID, "group", s.Group,
+			"signal", spec.SignalName(s.Signal), "reason", e.Reason)
+	}
+}
+
+// logScanError says once that the process table cannot be read, not each time.
+func (l *loop) logScanError(err error) {
+	if l.world.Observed.Err == nil {
+		l.Log.Error(err, "cannot read the process table; nothing is decided until it can be read")
+	}
+}
+
+// nameKept says at the end what was left running, on purpose or not.
+func (l *loop) nameKept() {
+	for _, in := range l.world.Observed.Instances {
+		switch {
+		case in.OnExit == spec.ExitKeep && in.Live():
+			l.Log.Info("left running", "workload", in.Key.String(), "pid", in.Main.PID, "instance", in.ID, "reason", spec.ReasonKept)
+		case in.Live() || len(in.Members) > 0:
+			l.Log.Info("could not be stopped", "workload", in.Key.String(), "instance", in.ID, "what", l.leftOf(in))
+		}
+	}
+}
+
+func (l *loop) leftOf(in *observe.Instance) string {
+	st := l.world.History.Of(in.Key).stop(in.ID)
+	if st == nil {
+		st = &StopState{}
+	}
+	return remains(in, st)
+}

@@ -1,0 +1,285 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// Report turns the world and the plan into the status of every key. It decides
+// nothing, and Decide never reads what it says. The times in the conditions are
+// those of this report; CarryTransitions keeps the older ones.
+func Report(w World, p Plan) map[spec.Key]spec.Status {
+	out := make(map[spec.Key]spec.Status, len(w.Desired.Entries))
+	for s := range situations(&w) {
+		if (s.entry == nil || s.entry.Gone()) && len(s.instances) == 0 {
+			continue // only a memory
+		}
+		out[s.key] = report(&w, &p, &s)
+	}
+	return out
+}
+
+func report(w *World, p *Plan, s *situation) spec.Status {
+	why := p.Why[s.key]
+	if p.Blocked.Reason != "" {
+		why = p.Blocked
+	}
+	if why.Reason == "" && len(s.instances) == 0 && s.entry != nil && s.entry.Object != nil && s.entry.Object.Spec.Suspend {
+		why.Reason = spec.ReasonSuspended
+	}
+	st := spec.Status{Reason: why.Reason, Message: sentence(why, w.Now), Hash: s.entryHash()}
+	if s.history != nil {
+		st.Restarts, st.LastTermination = s.history.Restarts, s.history.Last
+	}
+	for _, in := range s.instances {
+		st.Instances = append(st.Instances, instanceStatus(w, s, in))
+	}
+	if len(st.Instances) > 0 {
+		st.PID, st.Ports = st.Instances[0].PID, st.Instances[0].Ports
+	}
+	st.Phase = phase(w, p, s, &st)
+	st.Conditions = conditions(w, s, &st, why)
+	ready := st.Conditions[len(st.Conditions)-1]
+	st.Ready = ready.Status == spec.True
+	if st.Reason == "" && !st.Ready {
+		st.Reason, st.Message = ready.Reason, ready.Message
+	}
+	return st
+}
+
+// sentence is the reason for a person, with the time that is waited for.
+func sentence(r Reason, now time.Time) string {
+	if r.Until.IsZero() {
+		return r.Detail
+	}
+	left := max(r.Until.Sub(now), 0).Round(100 * time.Millisecond)
+	if r.Detail == "" {
+		return fmt.Sprintf("for another %v", left)
+	}
+	return fmt.Sprintf("%s (for another %v)", r.Detail, left)
+}
+
+func instanceStatus(w *World, s *situation, in *observe.Instance) spec.InstanceStatus {
+	st := spec.InstanceStatus{
+		Instance: in.ID, StartedAt: in.StartedAt, Scope: scopeText(in.Scope), Ports: in.Ports,
+		Hash: in.Hash, Log: in.Log, Members: len(in.Members),
+	}
+	if in.Live() {
+		st.PID = in.Main.PID
+		st.Ready = len(deaf(w, s, in)) == 0
+	}
+	if r := s.history.instance(in.ID); r != nil {
+		st.Restarts = r.Restarts
+	}
+	return st
+}
+
+func scopeText(sc observe.Scope) string {
+	switch {
+	case sc.Mode == observe.ScopeSystemd:
+		return "systemd: " + sc.Unit
+	case sc.Mode == observe.ScopeCgroup:
+		return "cgroup: " + sc.Cgroup
+	case sc.Note != "":
+		return "off: " + sc.Note
+	}
+	return "off"
+}
+
+// deaf gives the declared ports that no process of the instance listens on.
+func deaf(w *World, s *situation, in *observe.Instance) (ports []uint16) {
+	if s.entry == nil || s.entry.Object == nil || len(s.entry.Object.Spec.Ports) == 0 {
+		return nil
+	}
+	for _, p := range in.Ports {
+		if !held(w.Observed.Listeners[p.Port], in) {
+			ports = append(ports, p.Port)
+		}
+	}
+	return ports
+}
+
+// phases gives the phase that a reason of the plan means.
+var phases = map[spec.Reason]spec.Phase{
+	spec.ReasonBackOff:     spec.PhaseBackOff,
+	spec.ReasonCompleted:   spec.PhaseCompleted,
+	spec.ReasonFailed:      spec.PhaseFailed,
+	spec.ReasonStarting:    spec.PhaseStarting,
+	spec.ReasonCannotTell:  spec.PhaseUnknown,
+	spec.ReasonNotObserved: spec.PhaseUnknown,
+	spec.ReasonNotWanted:   spec.PhaseStopping,
+	spec.ReasonScaledDown:  spec.PhaseStopping,
+	spec.ReasonShutdown:    spec.PhaseStopping,
+	spec.ReasonGraceOver:   spec.PhaseStopping,
+	spec.ReasonMainGone:    spec.PhaseStopping,
+}
+
+func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
+	live, starting := 0, s.history != nil && len(s.history.Starting) > 0
+	for _, in := range st.Instances {
+		if in.PID != 0 {
+			live++
+		}
+	}
+	switch {
+	case p.Blocked.Reason != "":
+		return spec.PhaseUnknown
+	case s.history != nil && len(s.history.Stops) > 0:
+		return spec.PhaseStopping
+	case starting:
+		return spec.PhaseStarting
+	case live > 0:
+		if len(deaf(w, s, s.instances[0])) > 0 {
+			return spec.PhaseStarting
+		}
+		return spec.PhaseRunning
+	case s.entry != nil && s.entry.Object != nil && s.entry.Object.Spec.Suspend:
+		return spec.PhaseSuspended
+	}
+	if ph, ok := phases[p.Why[s.key].Reason]; ok {
+		return ph
+	}
+	return spec.PhasePending
+}
+
+// conditions gives all conditions, Ready last.
+func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Condition {
+	hash := st.Hash
+	cond := func(t spec.ConditionType, v spec.ConditionStatus, r spec.Reason, msg string) spec.Condition {
+		return spec.Condition{Type: t, Status: v, Reason: r, Message: msg, LastTransitionTime: w.Now, ObservedHash: hash}
+	}
+	accepted := cond(accepted(s))
+	available := cond(available(w, s, st))
+	progressing := cond(spec.CondProgressing, spec.False, orRunning(why.Reason), "")
+	if moves(st.Phase, why.Reason) {
+		progressing.Status, progressing.Message = spec.True, st.Message
+	}
+	stalled := cond(spec.CondStalled, spec.False, orRunning(why.Reason), "")
+	if needsPerson(why.Reason) || s.history != nil && s.history.Failure != nil && unacceptable(s.history.Failure.Reason) {
+		stalled.Status, stalled.Message = spec.True, st.Message
+	}
+	ready := cond(spec.CondReady, spec.True, spec.ReasonRunning, "")
+	for _, c := range []spec.Condition{accepted, available} {
+		if c.Status != spec.True {
+			ready.Status, ready.Reason, ready.Message = c.Status, c.Reason, c.Message
+		}
+	}
+	if ready.Status == spec.True && st.Instances[0].Hash != hash {
+		ready.Status, ready.Reason, ready.Message = spec.False, spec.ReasonSpecChanged, "the running instance is not yet that of the manifest"
+	}
+	return []spec.Condition{accepted, available, progressing, stalled, ready}
+}
+
+func orRunning(r spec.Reason) spec.Reason {
+	if r == "" {
+		return spec.ReasonRunning
+	}
+	return r
+}
+
+// accepted says whether the manifest is valid and its program there.
+func accepted(s *situation) (spec.ConditionType, spec.ConditionStatus, spec.Reason, string) {
+	e := s.entry
+	switch {
+	case e == nil:
+		return spec.CondAccepted, spec.Unknown, spec.ReasonNotWanted, "no manifest names it"
+	case len(e.Problems) > 0:
+		return spec.CondAccepted, spec.False, e.Problems[0].Reason, problems(e)
+	case e.Gone():
+		return spec.CondAccepted, spec.Unknown, spec.ReasonDeletionHeld, "its manifest is gone"
+	case s.history != nil && s.history.Failure != nil && unacceptable(s.history.Failure.Reason):
+		return spec.CondAccepted, spec.False, s.history.Failure.Reason, s.history.Failure.Message
+	case s.history != nil && s.history.Resolved != nil && s.history.Resolved.Message != "" && s.history.Resolved.Hash == e.Hash:
+		return spec.CondAccepted, spec.False, s.history.Resolved.Reason, s.history.Resolved.Message
+	}
+	return spec.CondAccepted, spec.True, spec.ReasonValid, ""
+}
+
+// problems gives the findings of an entry in one line.
+func problems(e *spec.Entry) string {
+	var lines []string
+	for _, f := range e.Problems {
+		if f.Line > 0 {
+			lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message))
+		} else {
+			lines = append(lines, f.File+": "+f.Message)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// unacceptable says that a failed start is the manifest's fault.
+func unacceptable(r spec.Reason) bool {
+	switch r {
+	case spec.ReasonProgramNotFound, spec.ReasonNotExecutable, spec.ReasonWorkingDir, spec.ReasonEnvironment:
+		return true
+	}
+	return false
+}
+
+// available says whether as many run as are wanted, and listen where they
+// should.
+func available(w *World, s *situation, st *spec.Status) (spec.ConditionType, spec.ConditionStatus, spec.Reason, string) {
+	wanted, ready := 1, 0
+	if s.entry != nil && s.entry.Object != nil {
+		wanted = replicas(s.entry)
+	}
+	for _, in := range st.Instances {
+		if in.Ready {
+			ready++
+		}
+	}
+	if ready >= wanted && ready > 0 {
+		return spec.CondAvailable, spec.True, spec.ReasonRunning, ""
+	}
+	for i, in := range s.instances {
+		if ports := deaf(w, s, in); in.Live() && !st.Instances[i].Ready && len(ports) > 0 {
+			return spec.CondAvailable, spec.False, spec.ReasonNotListening, notListening(w, ports[0])
+		}
+	}
+	if st.Reason != "" {
+		return spec.CondAvailable, spec.False, st.Reason, st.Message
+	}
+	return spec.CondAvailable, spec.False, spec.ReasonNotListening, fmt.Sprintf("%d of %d run", ready, wanted)
+}
+
+func notListening(w *World, port uint16) string {
+	l := w.Observed.Listeners[port]
+	switch {
+	case !l.Listening:
+		return fmt.Sprintf("it does not listen on port %d yet", port)
+	case len(l.Holders) > 0:
+		return fmt.Sprintf("port %d is listened on by pid %d (%s), which is no part of it", port, l.Holders[0].PID, l.Command)
+	}
+	return fmt.Sprintf("port %d is listened on by another process", port)
+}
+
+// moves says that the controller is at work on the key.
+func moves(ph spec.Phase, r spec.Reason) bool {
+	switch ph {
+	case spec.PhaseStarting, spec.PhaseStopping, spec.PhaseBackOff:
+		return true
+	}
+	return r == spec.ReasonChecking || r == spec.ReasonSpecChanged
+}
+
+// needsPerson says that nothing will change until somebody does something.
+func needsPerson(r spec.Reason) bool {
+	return r == spec.ReasonCannotTell || r == spec.ReasonInvalid || unacceptable(r)
+}
+
+// CarryTransitions keeps the transition times of conditions whose value has not
+// changed between two reports of a key.
+func CarryTransitions(prev, next []spec.Condition) {
+	for i := range next {
+		for j := range prev {
+			if prev[j].Type == next[i].Type && prev[j].Status == next[i].Status {
+				next[i].LastTransitionTime = prev[j].LastTransitionTime
+			}
+		}
+	}
+}

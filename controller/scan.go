@@ -1,0 +1,212 @@
+package controller
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// delta is a change of the observed world that a scan under way may not show.
+type delta func(observe.Snapshot) observe.Snapshot
+
+// change applies a change to the observed world: now, and once more when a scan
+// that is under way has come back.
+func (l *loop) change(d delta) {
+	l.world.Observed = d(l.world.Observed)
+	if l.scanning {
+		l.since = append(l.since, d)
+	}
+}
+
+// scan has the process table read. One scan runs at a time; another one that is
+// asked for meanwhile begins when it is back, since what is to be proven may
+// have happened after this one began.
+func (l *loop) scan(d observe.Depth) {
+	l.depth = max(l.depth, d)
+	l.nextScan = time.Now().Add(resyncEvery)
+	if l.scanning {
+		l.scanAgain = true
+		return
+	}
+	l.foldNoted()
+	depth, known := l.depth, l.world.History.Witnesses()
+	l.scanning, l.scanAgain, l.depth = true, false, observe.Look
+	l.aside(func() outcome {
+		s := l.Observer.Scan(context.Background(), known, depth)
+		return func(l *loop) { l.scanned(s, depth) }
+	})
+}
+
+// scanned takes the outcome of a scan. A failed one changes nothing of what is
+// known, and keeps anything from being decided until one works again.
+func (l *loop) scanned(s observe.Snapshot, depth observe.Depth) {
+	l.scanning = false
+	if s.Err != nil {
+		l.logScanError(s.Err)
+		l.world.Observed.Err = s.Err
+		l.depth, l.nextScan = observe.Full, time.Now().Add(rescanAfter)
+		return
+	}
+	s.Listeners = l.world.Observed.Listeners
+	for _, d := range l.since {
+		s = d(s)
+	}
+	l.since = nil
+	l.world.Observed = s
+	l.settle()
+	if depth != observe.Look {
+		l.listen(l.declaredPorts())
+		maps.DeleteFunc(l.early, func(_ observe.Ident, e observe.Exit) bool { return time.Since(e.At) > resyncEvery })
+	}
+	if l.scanAgain {
+		l.scan(observe.Look)
+	}
+}
+
+// settle brings the history in line with what was seen: instances that nothing
+// is left of are gone, instances that were not known are adopted.
+func (l *loop) settle() {
+	l.dropEmpty()
+	l.foldNoted()
+	for _, k := range l.world.History.keys {
+		present := l.world.Observed.InstancesOf(k.Key)
+		for _, r := range k.Instances {
+			if !slices.ContainsFunc(present, func(in *observe.Instance) bool { return in.ID == r.ID }) {
+				l.gone(k.Key, r)
+			}
+		}
+	}
+	for _, in := range l.world.Observed.Instances {
+		if l.isNew(in) {
+			l.adopt(in)
+		}
+	}
+}
+
+// dropEmpty drops instances of which, by a scan that began after their end,
+// nothing is left.
+func (l *loop) dropEmpty() {
+	s := &l.world.Observed
+	empty := func(in *observe.Instance) bool {
+		return !in.Live() && len(in.Members)+len(in.Doubtful) == 0 && in.EndedAt.Before(s.Began)
+	}
+	if slices.ContainsFunc(s.Instances, empty) {
+		s.Instances = slices.DeleteFunc(slices.Clone(s.Instances), empty)
+	}
+}
+
+// gone notes that a scan shows nothing of an instance. If we watch its main
+// process, its exit is on its way and is taken first: it says how it ended.
+func (l *loop) gone(k spec.Key, r InstanceRecord) {
+	ended := &observe.Instance{
+		Key: k, ID: r.ID, Hash: r.Hash, OnExit: r.OnExit, Ports: r.Ports, LastMain: r.Main,
+		EndedAt: time.Now(), StartedAt: r.StartedAt, Scope: r.Scope, Log: r.Log,
+	}
+	if _, watched := l.mains[r.Main]; watched {
+		l.world.Observed = l.world.Observed.WithStarted(ended)
+		return
+	}
+	l.Actuator.Forget(ended)
+	l.note(Gone{Key: k, ID: r.ID, At: time.Now()})
+}
+
+// isNew says that an instance was not known: neither from the history nor as a
+// start of ours whose outcome is still on its way.
+func (l *loop) isNew(in *observe.Instance) bool {
+	k := l.world.History.Of(in.Key)
+	if r := k.instance(in.ID); r != nil {
+		_, watched := l.mains[in.LastMain]
+		return in.Live() && !watched // from the ledger
+	}
+	return k == nil || !slices.ContainsFunc(k.Starting, func(s StartAsked) bool { return s.Token == in.ID.Token() })
+}
+
+// adopt takes over an instance that lived before this controller did.
+func (l *loop) adopt(in *observe.Instance) {
+	r := recordOf(in, false)
+	l.note(Adopted{Key: in.Key, Instance: r, At: time.Now()})
+	if !in.Live() {
+		return
+	}
+	l.watched(in.Key, r)
+	l.aside(func() outcome {
+		err := l.Actuator.Watch(in.LastMain)
+		return func(l *loop) {
+			if err != nil { // already gone: nobody else will tell
+				l.exited(observe.Exit{Ident: in.LastMain, At: time.Now(), Message: err.Error()})
+				return
+			}
+			l.note(Watched{Key: in.Key, ID: in.ID})
+		}
+	})
+}
+
+// declaredPorts are the ports that live instances are to listen on, sorted.
+func (l *loop) declaredPorts() []uint16 {
+	var ports []uint16
+	for _, in := range l.world.Observed.Instances {
+		for _, p := range in.Ports {
+			ports = append(ports, p.Port)
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// listen has the listeners of ports read, by one goroutine at a time. What was
+// asked for meanwhile is asked for again by the next plan.
+func (l *loop) listen(ports []uint16) {
+	if l.listening || len(ports) == 0 {
+		return
+	}
+	l.listening = true
+	members := l.membersWith(ports)
+	l.aside(func() outcome {
+		at := time.Now()
+		found, err := l.Observer.Listeners(ports, members)
+		return func(l *loop) {
+			l.listening = false
+			if err != nil {
+				l.Log.Error(err, "cannot read who listens")
+				return
+			}
+			l.world.Observed.Listeners = withListeners(l.world.Observed.Listeners, ports, found, at)
+		}
+	})
+}
+
+// membersWith are the processes of instances that have one of the ports.
+func (l *loop) membersWith(ports []uint16) (ids []observe.Ident) {
+	for _, in := range l.world.Observed.Instances {
+		has := func(p spec.NamedPort) bool { _, ok := slices.BinarySearch(ports, p.Port); return ok }
+		if !slices.ContainsFunc(in.Ports, has) {
+			continue
+		}
+		if in.Live() {
+			ids = append(ids, in.Main.Ident)
+		}
+		for _, m := range in.Members {
+			ids = append(ids, m.Ident)
+		}
+	}
+	return ids
+}
+
+// withListeners adds a reading of ports to what is known; the map that is known
+// stays as it is.
+func withListeners(known map[uint16]observe.Listener, asked []uint16, found map[uint16]observe.Listener, at time.Time) map[uint16]observe.Listener {
+	next := maps.Clone(known)
+	if next == nil {
+		next = make(map[uint16]observe.Listener, len(asked))
+	}
+	for _, port := range asked {
+		li, listening := found[port]
+		li.Port, li.Listening, li.At = port, listening, at
+		next[port] = li
+	}
+	return next
+}

@@ -1,0 +1,195 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// startMissing starts what is wanted and neither live nor on its way, unless
+// one of the rows 13 to 16 stands against it; else row 17.
+func (p *planner) startMissing(s *situation, wanted int) {
+	missing := wanted - len(s.instances)
+	h := s.history
+	if h != nil {
+		missing -= len(h.Starting)
+	}
+	if missing <= 0 {
+		p.progress(s)
+		return
+	}
+	if r, stands := p.doubtful(s); stands { // row 13
+		p.why(s.key, r)
+		return
+	}
+	if p.portsHeld(s) { // row 14
+		return
+	}
+	if missing -= finished(s); missing <= 0 { // row 15
+		p.why(s.key, completed(h))
+		return
+	}
+	if until := p.backoff(s); p.w.Now.Before(until) { // row 16
+		p.why(s.key, Reason{Reason: spec.ReasonBackOff, Detail: lastCrash(h), Until: until})
+		return
+	}
+	for range missing { // row 17
+		p.act(Action{Type: Start, Key: s.key, Entry: s.entry, Reason: startReason(h)})
+	}
+	p.why(s.key, Reason{Reason: spec.ReasonStarting})
+}
+
+// progress says why a key that is neither as wanted nor in need of a start is
+// where it is, where no row above has said so.
+func (p *planner) progress(s *situation) {
+	if _, said := p.plan.Why[s.key]; said {
+		return
+	}
+	if h := s.history; h != nil && len(h.Starting) > 0 {
+		p.why(s.key, Reason{Reason: spec.ReasonStarting})
+		return
+	}
+	if r, stands := p.doubtful(s); stands { // row 13, for one that is known by name
+		p.why(s.key, r)
+	}
+	for _, in := range s.instances {
+		if in.Live() {
+			p.watchPorts(s.key, in, s.entry)
+		}
+	}
+}
+
+// doubtful finds a process that cannot be told but that a witness connects with
+// the key: it could be the one that is missing.
+func (p *planner) doubtful(s *situation) (Reason, bool) {
+	for _, in := range s.instances {
+		for _, d := range in.Doubtful {
+			return Reason{Reason: spec.ReasonCannotTell, Detail: fmt.Sprintf(
+				"%v (%s) may be this workload and cannot be told apart; end it by hand, or wait until it ends", d.Ident, d.Command)}, true
+		}
+	}
+	return Reason{}, false
+}
+
+// portsHeld says that a fixed port which the workload wants is not free, or not
+// yet known to be. A verified stray of ours is stopped; anybody else is named.
+func (p *planner) portsHeld(s *situation) bool {
+	for i := range s.entry.Object.Spec.Ports {
+		port := uint16(s.entry.Object.Spec.Ports[i].Port)
+		if port == 0 {
+			continue
+		}
+		l, fresh := p.listener(port, p.portWait(s))
+		if !fresh {
+			p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: fmt.Sprintf("looking who listens on port %d", port)})
+			return true
+		}
+		if l.Listening {
+			p.portHeld(s, l)
+			return true
+		}
+	}
+	return false
+}
+
+// portWait is how long the workload has been waiting for its port.
+func (p *planner) portWait(s *situation) time.Duration {
+	if s.history == nil || s.history.CrashedAt.IsZero() {
+		return 4 * time.Second
+	}
+	return p.w.Now.Sub(s.history.CrashedAt)
+}
+
+func (p *planner) portHeld(s *situation, l observe.Listener) {
+	holder := fmt.Sprintf("a process of uid %d", l.UID)
+	if len(l.Holders) > 0 {
+		holder = fmt.Sprintf("pid %d (%s, uid %d)", l.Holders[0].PID, l.Command, l.UID)
+	}
+	reason := spec.ReasonPortHeld
+	if in := p.holder(l); in != nil {
+		holder = fmt.Sprintf("%s (%s)", holder, in.Key)
+		if !in.Live() || p.w.History.Of(in.Key).stop(in.ID) != nil {
+			reason = spec.ReasonPortStray // the rows of its own key stop it
+		}
+	}
+	p.why(s.key, Reason{Reason: reason, Detail: fmt.Sprintf("port %d (%s) is held by %s", l.Port, l.Addr, holder)})
+}
+
+// holder finds the instance of ours that holds a port.
+func (p *planner) holder(l observe.Listener) *observe.Instance {
+	for _, in := range p.w.Observed.Instances {
+		if held(l, in) {
+			return in
+		}
+	}
+	return nil
+}
+
+// finished is how many replicas have done what their restart policy asks for.
+func finished(s *situation) int {
+	h := s.history
+	if h == nil || h.Hash != s.entry.Hash {
+		return 0
+	}
+	switch s.entry.Object.Spec.RestartPolicy {
+	case spec.RestartNever:
+		return h.Ended
+	case spec.RestartOnFailure:
+		return h.Succeeded
+	}
+	return 0
+}
+
+func completed(h *KeyHistory) Reason {
+	if h.Last != nil && h.Last.ExitCode != 0 {
+		return Reason{Reason: spec.ReasonFailed, Detail: ended(h.Last)}
+	}
+	return Reason{Reason: spec.ReasonCompleted}
+}
+
+// backoff is the time before which the key is not started again.
+func (p *planner) backoff(s *situation) time.Time {
+	h := s.history
+	if h == nil || h.Crashes == 0 || h.Hash != s.entry.Hash {
+		return time.Time{}
+	}
+	d := delay(s.entry.Object.Spec.Backoff, h.Crashes)
+	if h.Failure != nil {
+		d = min(d, maxFailureDelay) // no process ran: trying again is cheap
+	}
+	return h.CrashedAt.Add(d)
+}
+
+func startReason(h *KeyHistory) spec.Reason {
+	if h != nil && h.Crashes > 0 {
+		return spec.ReasonRestart
+	}
+	return spec.ReasonWanted
+}
+
+// lastCrash says what the back-off is for.
+func lastCrash(h *KeyHistory) string {
+	if h.Failure != nil {
+		return h.Failure.Message
+	}
+	return ended(h.Last)
+}
+
+// ended says in words how a main process ended.
+func ended(t *spec.Termination) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.Reason == spec.ReasonOOMKilled:
+		return "ran out of memory"
+	case t.Signal != "":
+		return "ended by " + t.Signal
+	case t.Reason == spec.ReasonUnknown:
+		return "ended; how is not known"
+	case t.Output != "" && t.ExitCode != 0:
+		return fmt.Sprintf("exit code %d: %s", t.ExitCode, t.Output)
+	}
+	return fmt.Sprintf("exit code %d", t.ExitCode)
+}

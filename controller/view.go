@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// Workload is one row of a View.
+type Workload struct {
+	Key spec.Key
+	// Object is the last good manifest; nil where there never was one, or where
+	// only processes are known.
+	Object *spec.Object
+	Status spec.Status
+	// File and Line are where the manifest was read.
+	File string
+	Line int
+	// StartedAt is the start of the first instance; zero if there is none.
+	StartedAt time.Time
+}
+
+// View is the whole state at one moment. Nothing in it changes.
+type View struct {
+	Owner     spec.Owner
+	PID       int
+	Ready     bool // the first plan has been handed out
+	Workloads []Workload
+	Notices   []spec.Finding
+	// Others are processes with a marker of ours that are not this owner's, or
+	// that cannot be told; Unattributed came to us from nobody knows where.
+	Others       []*observe.Process
+	Unattributed []*observe.Process
+	Unreadable   int
+	Blocked      []int
+}
+
+// answer is what the loop gives to a question.
+type answer struct {
+	world World
+	plan  Plan
+	ready bool
+}
+
+// View asks the loop for the world and makes status out of it, in the calling
+// goroutine.
+func (c *Controller) View(ctx context.Context) (View, error) {
+	reply := make(chan answer, 1)
+	select {
+	case c.questions <- reply:
+	case <-ctx.Done():
+		return View{}, ctx.Err()
+	case <-c.ended:
+		return View{}, ErrStopped
+	}
+	a := <-reply
+	return c.view(a, c.reporter.report(a.world, a.plan)), nil
+}
+
+func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
+	o := &a.world.Observed
+	v := View{
+		Owner: c.Owner, PID: os.Getpid(), Ready: a.ready, Notices: a.world.Desired.Notices,
+		Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
+	}
+	for s := range situations(&a.world) {
+		st, ok := statuses[s.key]
+		if !ok {
+			continue
+		}
+		wl := Workload{Key: s.key, Status: st}
+		if e := s.entry; e != nil {
+			wl.Object, wl.File, wl.Line = e.Object, e.File, e.Line
+		}
+		if len(s.instances) > 0 {
+			wl.StartedAt = s.instances[0].StartedAt
+		}
+		v.Workloads = append(v.Workloads, wl)
+	}
+	return v
+}
+
+// reporter keeps the last status of every key, for the times at which conditions
+// changed. It reports on its own goroutine a little after the world has changed,
+// and at once for whoever asks; the loop never waits for it.
+type reporter struct {
+	latest chan answer // holds the newest
+
+	mu   sync.Mutex
+	last map[spec.Key]spec.Status
+}
+
+// reportEvery bounds how often the times of conditions are brought up to date
+// without anybody asking.
+const reportEvery = 250 * time.Millisecond
+
+func newReporter() *reporter { return &reporter{latest: make(chan answer, 1)} }
+
+// offer gives the newest world, in place of one that was not taken yet.
+func (r *reporter) offer(w World, p Plan) {
+	for {
+		select {
+		case r.latest <- answer{world: w, plan: p}:
+			return
+		default:
+		}
+		select {
+		case <-r.latest:
+		default:
+		}
+	}
+}
+
+// run reports what is offered, until done is closed.
+func (r *reporter) run(done <-chan struct{}) {
+	for {
+		select {
+		case a := <-r.latest:
+			r.report(a.world, a.plan)
+		case <-done:
+			return
+		}
+		select {
+		case <-time.After(reportEvery):
+		case <-done:
+			return
+		}
+	}
+}
+
+func (r *reporter) report(w World, p Plan) map[spec.Key]spec.Status {
+	statuses := Report(w, p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, st := range statuses {
+		CarryTransitions(r.last[k].Conditions, st.Conditions)
+	}
+	r.last = statuses
+	return statuses
+}

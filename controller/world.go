@@ -1,0 +1,88 @@
+package controller
+
+import (
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// World is everything that a decision rests on. It is a value: nothing in it
+// changes after it was put together, so it can be handed to other goroutines.
+type World struct {
+	Desired  spec.Set
+	Observed observe.Snapshot
+	History  History
+	Shutdown Shutdown
+	Now      time.Time
+}
+
+// Shutdown says whether the controller is on its way out.
+type Shutdown uint8
+
+// The ways out: workloads with onControllerExit Stop get their stop signal and
+// their grace period, or are killed at once.
+const (
+	NotShuttingDown Shutdown = iota
+	ShutdownGraceful
+	ShutdownNow
+)
+
+// Plan is what to do now, when to look again without further news, and why.
+type Plan struct {
+	// Actions are sorted by key, then instance. At most one concerns an instance.
+	Actions []Action
+	// WakeAt is the earliest time at which the same inputs would give another
+	// plan; zero if only news can change it.
+	WakeAt time.Time
+	// Why says for each key that is not simply as wanted what it waits for or
+	// what is done with it.
+	Why map[spec.Key]Reason
+	// Blocked is set when nothing at all could be decided (row 1).
+	Blocked Reason
+}
+
+// Reason is why a key is where it is: the constant for programs, a detail for a
+// person, and the time that it waits for, if there is one.
+type Reason struct {
+	Reason spec.Reason
+	Detail string
+	Until  time.Time
+}
+
+// ActionType is what an action does.
+type ActionType uint8
+
+// The actions. Look and Listen only read; they have no key.
+const (
+	// Start spawns one instance of Entry.
+	Start ActionType = iota
+	// Stop sends the stop signal to every member of Instance.
+	Stop
+	// Kill sends SIGKILL to every member of Instance.
+	Kill
+	// Resolve checks that the program of Entry could be started.
+	Resolve
+	// Look reads what is new in the process table, to prove that nothing of an
+	// ended instance is left.
+	Look
+	// Listen reads who listens on Ports.
+	Listen
+)
+
+func (t ActionType) String() string {
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen"}[t]
+}
+
+// Action is one thing to do. It is data; the loop hands it to the room that can.
+type Action struct {
+	Type     ActionType
+	Key      spec.Key
+	Entry    *spec.Entry       // Start, Resolve
+	Instance *observe.Instance // Stop, Kill
+	Signal   int               // Stop
+	Mode     spec.KillMode     // Stop, Kill
+	Ports    []uint16          // Listen, sorted
+	Token    string            // Start; given by the loop when it is handed out
+	Reason   spec.Reason
+}
