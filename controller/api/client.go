@@ -1,0 +1,123 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"syscall"
+	"time"
+)
+
+// clientTimeout bounds one request, from dialling to the last byte.
+const clientTimeout = 30 * time.Second
+
+// Client asks a controller through its socket. It may be used by many
+// goroutines.
+type Client struct {
+	path string
+	http http.Client
+}
+
+// NewClient makes a client for the socket at path. It connects for each
+// request.
+func NewClient(path string) *Client {
+	c := &Client{path: path}
+	c.http.Timeout = clientTimeout
+	c.http.Transport = &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial(ctx, path)
+		},
+	}
+	return c
+}
+
+// dial connects and checks who listens. Root may look at anybody's controller.
+func dial(ctx context.Context, path string) (net.Conn, error) {
+	if err := CheckPath(path); err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	uid := os.Getuid()
+	if uid == 0 {
+		return conn, nil
+	}
+	if err := checkPeer(conn, uid); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("not trusted: %w", err)
+	}
+	return conn, nil
+}
+
+// Workloads gives every workload, sorted by key.
+func (c *Client) Workloads(ctx context.Context) ([]Object, error) {
+	var l List
+	err := c.get(ctx, Root+"/workloads", &l)
+	return l.Items, err
+}
+
+// Controller gives what is known beside the workloads.
+func (c *Client) Controller(ctx context.Context) (Controller, error) {
+	var info Controller
+	err := c.get(ctx, Root+"/controller", &info)
+	return info, err
+}
+
+// get asks for one path. The error is ErrNotRunning where nobody listens and a
+// *Failure where the controller says no.
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://controller"+path, nil)
+	if err != nil {
+		return fmt.Errorf("cannot ask the controller: %w", err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return c.explain(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return readFailure(resp)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		return fmt.Errorf("cannot read the controller's answer: %w", err)
+	}
+	return nil
+}
+
+// explain turns a failed request into words without the made-up URL.
+func (c *Client) explain(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" &&
+		(errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR)) {
+		return fmt.Errorf("%w on %s", ErrNotRunning, c.path)
+	}
+	var made *url.Error
+	if errors.As(err, &made) {
+		err = made.Err
+	}
+	return fmt.Errorf("cannot ask the controller on %s: %w", c.path, err)
+}
+
+// readFailure gives the error that the controller sent.
+func readFailure(resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return fmt.Errorf("cannot read the controller's answer: %w", err)
+	}
+	f := &Failure{}
+	if json.Unmarshal(body, f) != nil || f.Message == "" {
+		return fmt.Errorf("cannot understand the controller's answer: %s", resp.Status)
+	}
+	return f
+}

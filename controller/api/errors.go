@@ -1,0 +1,56 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// ErrNotRunning says that no controller answers on the socket.
+var ErrNotRunning = errors.New("no controller answers")
+
+// ErrInUse says that another controller already answers on the socket.
+var ErrInUse = errors.New("another controller answers on it")
+
+// Failure is an error on the wire, shaped as a Kubernetes Status so that tools
+// which know one can read it.
+type Failure struct {
+	Kind       string   `json:"kind"`
+	APIVersion string   `json:"apiVersion"`
+	Metadata   struct{} `json:"metadata"`
+	Status     string   `json:"status"`
+	Message    string   `json:"message"`
+	Reason     string   `json:"reason"`
+	Details    *Details `json:"details,omitempty"`
+	Code       int      `json:"code"`
+}
+
+// Details says which object a Failure is about.
+type Details struct {
+	Name  string `json:"name,omitempty"`
+	Group string `json:"group,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+}
+
+// Error makes a Failure the error that the client returns.
+func (f *Failure) Error() string { return f.Message }
+
+// The reasons of a Failure, by HTTP status code.
+var failureReasons = map[int]string{
+	http.StatusForbidden:          "Forbidden",
+	http.StatusNotFound:           "NotFound",
+	http.StatusMethodNotAllowed:   "MethodNotAllowed",
+	http.StatusServiceUnavailable: "ServiceUnavailable",
+}
+
+// failure makes a Failure for an HTTP status code.
+func failure(code int, format string, args ...any) *Failure {
+	return &Failure{
+		Kind:       "Status",
+		APIVersion: "v1",
+		Status:     "Failure",
+		Message:    fmt.Sprintf(format, args...),
+		Reason:     failureReasons[code],
+		Code:       code,
+	}
+}

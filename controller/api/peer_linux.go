@@ -1,0 +1,28 @@
+package api
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerUID gives the uid that the peer had when it connected, or listened:
+// SO_PEERCRED of unix(7).
+func peerUID(c syscall.Conn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	var cred *unix.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) {
+		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err != nil {
+		return -1, err
+	}
+	if credErr != nil {
+		return -1, credErr
+	}
+	return int(cred.Uid), nil
+}
