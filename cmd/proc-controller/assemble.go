@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/proc-controller/proc-controller/actuate"
+	"github.com/proc-controller/proc-controller/actuate/journal"
+	"github.com/proc-controller/proc-controller/actuate/lock"
+	"github.com/proc-controller/proc-controller/actuate/scope"
+	"github.com/proc-controller/proc-controller/controller"
+	"github.com/proc-controller/proc-controller/controller/api"
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec/source"
+)
+
+// machine is a controller with everything that it is wired to.
+type machine struct {
+	log        logr.Logger
+	place      place
+	notify     *notifier
+	source     *source.Source
+	controller *controller.Controller
+	server     *api.Server
+	// closers undo what was opened, the last first.
+	closers []func()
+}
+
+// assemble wires the rooms together: lock, journals, source, scanner, actuator,
+// controller, server. On error nothing stays open.
+func assemble(p place, f *runFlags, log logr.Logger) (*machine, error) {
+	m := &machine{log: log, place: p, notify: &notifier{log: log}}
+	if err := m.open(f); err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *machine) open(f *runFlags) error {
+	socket, err := m.place.socket()
+	if err != nil {
+		return err
+	}
+	if err := api.CheckPath(socket); err != nil {
+		return err
+	}
+	mode, err := scope.ParseMode(f.scopes, os.Getenv(scope.EnvScopes))
+	if err != nil {
+		return err
+	}
+	state, err := m.prepareState()
+	if err != nil {
+		return err
+	}
+	if err := m.takeLock(state); err != nil {
+		return err
+	}
+	m.log.Info("starting", "manifests", m.place.manifests, "owner", m.place.owner, "pid", os.Getpid(), "version", thisVersion().Version)
+	m.prepareManifests()
+	records := m.openRecords(state)
+	if err := m.openSource(f, records.memory); err != nil {
+		return err
+	}
+	scanner, err := observe.NewScanner(observe.ScannerOptions{Owner: m.place.owner, UID: m.place.uid})
+	if err != nil {
+		return err
+	}
+	m.closing(func() { scanner.Close() })
+	actuator, err := actuate.New(actuate.Options{
+		Owner: m.place.owner, UID: m.place.uid, StateDir: state, Home: os.Getenv("HOME"),
+		Environ: os.Environ(), Scopes: mode, Log: m.log,
+	})
+	if err != nil {
+		return err
+	}
+	m.closing(actuator.Close)
+	m.controller = controller.New(controller.Options{
+		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: actuator,
+		Events: records.events, Ledger: records.ledger, History: records.history, Boot: observe.BootID(),
+		Log: m.log, OnReady: func() { m.ready(socket) },
+	})
+	m.server, err = api.Listen(api.Options{Path: socket, Viewer: m.controller, Log: m.log})
+	return err
+}
+
+// prepareState makes the state directory. Without one the controller is as
+// right, and only remembers less: the answer is then empty.
+func (m *machine) prepareState() (string, error) {
+	dir, err := m.place.stateDir()
+	if err != nil {
+		return "", err
+	}
+	switch err := journal.PrepareStateDir(dir, m.place.uid); {
+	case err == nil:
+	case errors.Is(err, journal.ErrNotWritable):
+		m.log.Info("state directory is not writable", "directory", dir, "cause", err)
+	default:
+		m.log.Info("going on without a state directory", "cause", err)
+		return "", nil
+	}
+	return dir, nil
+}
+
+// takeLock sees to it that the owner has no other controller.
+func (m *machine) takeLock(state string) error {
+	l, err := lock.Acquire(lock.Options{
+		Owner: m.place.owner, UID: m.place.uid, Manifests: m.place.manifests, State: state, Log: m.log,
+	})
+	var held *lock.HeldError
+	if errors.As(err, &held) {
+		return fmt.Errorf("%v; stop it, or use another --manifests DIR", err)
+	}
+	if err != nil {
+		return err
+	}
+	m.closing(l.Release)
+	return nil
+}
+
+// prepareManifests makes the default directory, so that there is one to drop a
+// manifest into. Another one that is missing is waited for.
+func (m *machine) prepareManifests() {
+	dir := m.place.manifests
+	if _, err := os.Lstat(dir); !m.place.byDefault || !errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		m.log.Info("cannot make the directory of the manifests", "cause", err)
+		return
+	}
+	m.log.Info("made the directory of the manifests", "directory", dir)
+}
+
+// records are what survives the controller, as far as the disk lets it.
+type records struct {
+	events, ledger controller.Journal
+	memory         source.Memory
+	history        controller.History
+}
+
+// openRecords opens the files of the state directory, if there is one.
+func (m *machine) openRecords(state string) records {
+	if state == "" {
+		return records{events: nowhere{}, ledger: nowhere{}}
+	}
+	boot := observe.BootID()
+	path := filepath.Join(state, "ledger.jsonl")
+	events := journal.Open(filepath.Join(state, "events.jsonl"), journal.Options{Log: m.log})
+	ledger := journal.Open(path, journal.Options{
+		Log: m.log, Sync: true,
+		Compact: func(lines [][]byte) [][]byte { return controller.Compact(boot, lines) },
+	})
+	memory := journal.OpenMemory(state, m.log)
+	m.closing(func() { closeAll(events.Close, ledger.Close, memory.Close) })
+	return records{events: events, ledger: ledger, memory: memory, history: m.restore(boot, path)}
+}
+
+// restore reads the ledger back.
+func (m *machine) restore(boot, path string) controller.History {
+	return controller.Restore(boot, func(yield func(line []byte) bool) {
+		skipped, err := journal.Load(path, func(line []byte) error {
+			yield(line) // Restore takes them all
+			return nil
+		})
+		if skipped > 0 || err != nil {
+			m.log.Info("not all of the ledger could be read back", "file", path, "skippedLines", skipped, "cause", err)
+		}
+	})
+}
+
+// openSource begins to look at the manifests.
+func (m *machine) openSource(f *runFlags, memory source.Memory) (err error) {
+	hold := f.deleteHold
+	if hold == 0 {
+		hold = -1 // asked for: nothing is held
+	}
+	m.source, err = source.New(source.Options{
+		Dir: m.place.manifests, Home: os.Getenv("HOME"), UID: m.place.uid, TrustUIDs: f.trustUIDs,
+		DeleteHold: hold, Memory: memory, Log: m.log,
+	})
+	return err
+}
+
+// nowhere is a journal without a place to be in.
+type nowhere struct{}
+
+// Append forgets the record.
+func (nowhere) Append(any) {}
+
+// diskWait is how long the disk may take for the last records at the end.
+const diskWait = 2 * time.Second
+
+func closeAll(closes ...func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), diskWait)
+	defer cancel()
+	for _, c := range closes {
+		c(ctx) //nolint:errcheck // the journal has said itself what it could not write
+	}
+}
+
+func (m *machine) closing(f func()) { m.closers = append(m.closers, f) }
+
+func (m *machine) close() {
+	for i := len(m.closers) - 1; i >= 0; i-- {
+		m.closers[i]()
+	}
+	m.closers = nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proc-controller/proc-controller/controller/api"
+)
+
+// completeWait is how long a shell that completes a word may be kept waiting.
+const completeWait = time.Second
+
+// completeWorkloads offers the kinds, and the workloads of the controller if it
+// runs.
+func completeWorkloads(at *placeFlags) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		words := []cobra.Completion{"agents", "mcpservers"}
+		ctx, cancel := context.WithTimeout(context.Background(), completeWait)
+		defer cancel()
+		if p, err := at.locate(thisHost()); err == nil {
+			if socket, err := p.socket(); err == nil {
+				objects, _ := api.NewClient(socket).Workloads(ctx) // none runs: the kinds are enough
+				for i := range objects {
+					words = append(words, shortName(objects[i].Key()))
+				}
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeWords offers the words that a flag takes.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	// It fails only for a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// logFormats are the words that --log-format takes.
+var logFormats = []string{"text", "json"}
+
+// newLogger makes the log of the controller: lines for a person, or JSON
+// through zap. Verbose shows debug lines too.
+func newLogger(w io.Writer, format string, verbose bool, look textLook) logr.Logger {
+	if format != "json" {
+		return logr.New(&textSink{out: w, verbose: verbose, look: look})
+	}
+	level := zapcore.InfoLevel
+	if verbose {
+		level = zapcore.DebugLevel
+	}
+	conf := zap.NewProductionEncoderConfig()
+	conf.TimeKey, conf.EncodeTime = "time", zapcore.RFC3339NanoTimeEncoder
+	conf.EncodeDuration = zapcore.StringDurationEncoder
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(conf), zapcore.AddSync(w), level)
+	return zapr.NewLogger(zap.New(core))
+}
+
+// lookFor fits the text to where it goes: on a terminal the time of day is
+// enough and colours help; a file lives longer than a day.
+func lookFor(w io.Writer, getenv func(string) string) textLook {
+	f, ok := w.(*os.File)
+	if !ok {
+		return fileLook
+	}
+	fi, err := f.Stat()
+	if err != nil || fi.Mode()&os.ModeCharDevice == 0 {
+		return fileLook
+	}
+	look := terminalLook
+	look.colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && getenv("TERM") != ""
+	return look
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){program: main})
+}
+
+// TestScripts tells the behaviour of the program as command lines with what
+// they print; see testdata/script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               privateHome,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// privateHome gives each script a home and a runtime directory of its own.
+func privateHome(env *testscript.Env) error {
+	home := env.WorkDir + "/home"
+	env.Setenv("HOME", home)
+	env.Setenv("XDG_RUNTIME_DIR", env.WorkDir+"/run")
+	for _, unset := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "PROC_CONTROLLER_SOCKET", "PROC_CONTROLLER_SCOPES"} {
+		env.Setenv(unset, "")
+	}
+	return os.MkdirAll(home, 0o700)
+}
+
+// eventually REGEXP COMMAND... runs a command until its standard output matches,
+// for at most twenty seconds. Negated, until it does not match.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] eventually REGEXP COMMAND...")
+	}
+	want, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.Now().Add(20 * time.Second); ; <-tick.C {
+		err := ts.Exec(args[1], args[2:]...) // it may fail until then
+		out := ts.ReadFile("stdout")
+		if want.MatchString(out) != neg && (err == nil || neg) {
+			return
+		}
+		if time.Now().After(limit) {
+			ts.Fatalf("still not so (%v), stdout:\n%sstderr:\n%s", err, out, ts.ReadFile("stderr"))
+		}
+	}
+}

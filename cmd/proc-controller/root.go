@@ -1,0 +1,93 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// program is how the program calls itself.
+const program = "proc-controller"
+
+// streams are the standard streams of one run.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// execute runs one command line and gives its exit code.
+func execute(args []string, std streams) int {
+	root := newRoot(std)
+	root.SetArgs(args)
+	err := root.Execute()
+	std.say(err)
+	return exitCode(err)
+}
+
+// newRoot puts the verbs together. The flags that say which controller is meant
+// are the same on all of them, so that a client finds its controller by them.
+func newRoot(std streams) *cobra.Command {
+	var at placeFlags
+	root := &cobra.Command{
+		Use:   program,
+		Short: "Keeps AI agents and MCP servers running on this machine",
+		Long: `proc-controller keeps AI agents and MCP servers running on this machine.
+
+It watches a directory of YAML manifests. Drop a manifest in and its process
+runs; edit it and the process is replaced; remove it and the process is gone,
+together with everything that it has started.`,
+		Example: `  proc-controller run                          # in the foreground, until Ctrl-C
+  proc-controller run --manifests ./manifests  # another directory
+  proc-controller get                          # what runs, in another terminal
+  proc-controller validate ./manifests         # check manifests first`,
+		Args:              func(cmd *cobra.Command, args []string) error { return unknownVerb(cmd, args) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+	}
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(std.out, cmd) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error { writeHelp(std.err, cmd); return nil })
+	root.SetHelpCommand(newHelp())
+	at.addTo(root.PersistentFlags())
+	root.AddCommand(
+		newRun(std, &at),
+		newGet(std, &at),
+		newPs(std),
+		newValidate(std, &at),
+		newVersion(std),
+	)
+	return root
+}
+
+// unknownVerb refuses what is no verb, and says which one is near.
+func unknownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var verbs []string
+	for _, c := range cmd.Commands() {
+		verbs = append(verbs, c.Name())
+	}
+	return misused(cmd, "unknown command %q%s", args[0], didYouMean(args[0], verbs))
+}
+
+// newHelp is "help VERB". Cobra's own takes an unknown verb for a success.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Short:  "Show the help of a command",
+		Hidden: true, // every --help says the same
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownVerb(cmd.Root(), args)
+			}
+			return found.Help()
+		},
+	}
+}

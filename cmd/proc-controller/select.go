@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proc-controller/proc-controller/controller/api"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// selectors are what the arguments of get ask for. None asks for everything.
+type selectors []spec.Key // without a name: all of the kind
+
+// parseSelectors reads KIND and KIND/NAME.
+func parseSelectors(cmd *cobra.Command, args []string) (selectors, error) {
+	var want selectors
+	for _, arg := range args {
+		word, name, named := strings.Cut(arg, "/")
+		kind, err := spec.ParseKind(word)
+		if err != nil {
+			return nil, misused(cmd, "%v; for one workload write KIND/NAME", err)
+		}
+		if named && name == "" {
+			return nil, misused(cmd, "no name after the slash in %q", arg)
+		}
+		want = append(want, spec.Key{Kind: kind, Name: name})
+	}
+	return want, nil
+}
+
+// single says that exactly one workload was asked for by name.
+func (want selectors) single() bool { return len(want) == 1 && want[0].Name != "" }
+
+// pick gives what was asked for, in the order of all, and an error for each
+// name that is not there.
+func (want selectors) pick(all []api.Object) (found []api.Object, missing []error) {
+	if len(want) == 0 {
+		return all, nil
+	}
+	for _, o := range all {
+		if slices.ContainsFunc(want, func(k spec.Key) bool { return matches(k, o.Key()) }) {
+			found = append(found, o)
+		}
+	}
+	for _, k := range want {
+		if k.Name != "" && !slices.ContainsFunc(found, func(o api.Object) bool { return o.Key() == k }) {
+			missing = append(missing, notFound(k, all))
+		}
+	}
+	return found, missing
+}
+
+func matches(want, key spec.Key) bool {
+	return want.Kind == key.Kind && (want.Name == "" || want.Name == key.Name)
+}
+
+// notFound names the workload of the same name and another kind, or one of the
+// same kind and a name that is near.
+func notFound(k spec.Key, all []api.Object) error {
+	var names []string
+	suggestion := ""
+	for _, o := range all {
+		switch {
+		case o.Kind == k.Kind:
+			names = append(names, o.Metadata.Name)
+		case o.Metadata.Name == k.Name:
+			suggestion = " (did you mean " + shortName(o.Key()) + "?)"
+		}
+	}
+	if suggestion == "" {
+		suggestion = didYouMean(k.Name, names)
+	}
+	return fmt.Errorf("no %s named %s%s", k.Kind, k.Name, suggestion)
+}
+
+// shortName is the form to type, and what -o name shows: mcpserver/files.
+func shortName(k spec.Key) string { return strings.ToLower(string(k.Kind)) + "/" + k.Name }
