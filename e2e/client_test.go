@@ -1,0 +1,184 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// transcript collects output that is read while it is still written.
+type transcript struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (tr *transcript) Write(p []byte) (int, error) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.buf.Write(p)
+}
+
+func (tr *transcript) String() string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.buf.String()
+}
+
+// object is what `get -o json` shows of a workload, as far as the tests look.
+type object struct {
+	Kind     string
+	Metadata struct {
+		Name   string
+		Labels map[string]string
+	}
+	Spec   map[string]any
+	Status struct {
+		Phase, Reason, Message string
+		PID, Restarts          int
+		Ports                  []port
+		Hash                   string
+		Conditions             []condition
+		Instances              []instance
+		LastTermination        *termination
+	}
+}
+
+type port struct {
+	Name string
+	Port int
+}
+
+type condition struct {
+	Type, Status, Reason, Message string
+	LastTransitionTime            time.Time
+}
+
+type instance struct {
+	Instance, Scope, Hash, Log string
+	PID, Restarts, Members     int
+}
+
+type termination struct {
+	ExitCode               int
+	Signal, Reason, Output string
+}
+
+// condition gives the condition of the type, or one without a status.
+func (o object) condition(typ string) condition {
+	for _, c := range o.Status.Conditions {
+		if c.Type == typ {
+			return c
+		}
+	}
+	return condition{}
+}
+
+// result is what a command wrote and how it ended.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// run runs a verb of the binary with the rig's paths, for at most 20 s.
+func (r *rig) run(verb string, args ...string) result {
+	r.t.Helper()
+	return r.exec(append(append([]string{verb}, r.paths()...), args...)...)
+}
+
+// exec runs the binary with exactly these arguments.
+func (r *rig) exec(args ...string) result {
+	r.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(controllerBinary, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = r.env, &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	var failed *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &failed) {
+		r.t.Fatal(err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// get asks the controller about one workload.
+func (r *rig) get(key string) (o object, err error) {
+	r.t.Helper()
+	res := r.run("get", key, "-o", "json")
+	if res.code != 0 {
+		return o, fmt.Errorf("get %s: exit code %d: %s", key, res.code, strings.TrimSpace(res.stderr))
+	}
+	if err := json.Unmarshal([]byte(res.stdout), &o); err != nil {
+		return o, fmt.Errorf("get %s: %w in %q", key, err, res.stdout)
+	}
+	return o, nil
+}
+
+// until waits until a workload is as ok wants it, and gives it as it was then.
+func (r *rig) until(key, what string, ok func(object) bool) (o object) {
+	r.t.Helper()
+	eventually(r.t, soon, key+" "+what, func() (err error) {
+		r.alive()
+		if o, err = r.get(key); err == nil && !ok(o) {
+			err = fmt.Errorf("it is %s %s %q, pid %d, conditions %+v", o.Status.Phase, o.Status.Reason, o.Status.Message, o.Status.PID, o.Status.Conditions)
+		}
+		return err
+	})
+	return o
+}
+
+// running waits until a workload runs, and that its pid is a live process that
+// carries the markers.
+func (r *rig) running(key string) object {
+	r.t.Helper()
+	o := r.until(key, "runs", func(o object) bool { return o.Status.Phase == "Running" && o.Status.PID > 0 })
+	eventually(r.t, soon, key+" carries its markers", func() error {
+		p, ok := lookup(o.Status.PID)
+		if !ok || !p.has("PROC_CONTROLLER_OWNER", r.owner) || !p.has("PROC_CONTROLLER_SUBPROCESS", "1") {
+			return fmt.Errorf("pid %d (live: %v) has %q", o.Status.PID, ok, p.env)
+		}
+		return nil
+	})
+	return o
+}
+
+// replaced waits until a workload runs under another pid than old's, and that
+// the old process is gone.
+func (r *rig) replaced(key string, old object) object {
+	r.t.Helper()
+	o := r.until(key, "is replaced", func(o object) bool {
+		return o.Status.Phase == "Running" && o.Status.PID > 0 && o.Status.PID != old.Status.PID
+	})
+	gone(r.t, old.Status.PID)
+	return o
+}
+
+// listed is one line of `ps -o json`.
+type listed struct {
+	PID                                 int
+	Key, Instance, Owner, Role, Verdict string
+	OwnerAlive                          bool
+	Evidence                            []string
+}
+
+// ps asks the scan.
+func (r *rig) ps(args ...string) (list []listed) {
+	r.t.Helper()
+	res := r.run("ps", append(args, "-o", "json")...)
+	if res.code != 0 {
+		r.t.Fatalf("ps: exit code %d: %s", res.code, res.stderr)
+	}
+	if err := json.Unmarshal([]byte(res.stdout), &list); err != nil {
+		r.t.Fatalf("ps: %v in %q", err, res.stdout)
+	}
+	return list
+}

@@ -1,0 +1,49 @@
+//go:build linux
+
+// Command floor is the bare minimum of a process supervisor: it forks, executes,
+// waits on pidfds by epoll, and nothing else. It reads no manifests, keeps no
+// state and proves nothing. What it needs for a request is what any supervisor
+// on this kernel has to pay; hack/bench prints every figure beside it.
+//
+// It takes requests as lines on stdin ("start NAME", "fill PREFIX COUNT") and,
+// with -watch, as files renamed into a directory, whose names it takes for
+// those of workloads. At the end of stdin or on SIGTERM it signals and reaps
+// all its children and exits.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+func main() {
+	// The parent-death signal of a child is sent when the forking thread ends.
+	runtime.LockOSThread()
+	var s supervisor
+	flag.StringVar(&s.payload, "payload", "", "program to start, with the record file and a name as arguments")
+	flag.StringVar(&s.record, "record", "", "file that the payload appends to")
+	flag.StringVar(&s.logs, "logs", "", "directory for the output of children")
+	flag.BoolVar(&s.restart, "restart", false, "start again what ends")
+	flag.StringVar(&s.owner, "owner", "", "mark the children as this owner's")
+	flag.IntVar(&s.pad, "pad", 0, "bytes that are added to the environment of children")
+	watch := flag.String("watch", "", "directory whose new files are requests")
+	prefix := flag.String("prefix", "w", "first part of the names that -fill gives")
+	fill := flag.Int("fill", 0, "children to start at once")
+	flag.Parse()
+
+	if err := s.open(*watch); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	err := s.fill(*prefix, *fill)
+	if err == nil {
+		err = s.loop()
+	}
+	s.stopAll()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
