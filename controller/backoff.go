@@ -27,6 +27,12 @@ func killInterval(round int) time.Duration {
 	return min(50*time.Millisecond<<min(round, 10), 5*time.Second)
 }
 
+// stopInterval is how long after a look the next one comes, while members of an
+// ended main process are given their grace.
+func stopInterval(sinceStop time.Duration) time.Duration {
+	return min(max(sinceStop/4, 5*time.Millisecond), time.Second)
+}
+
 // listenInterval is how long what is known of listeners may be acted upon, for a
 // workload that has been waiting so long: a server that is about to listen is
 // looked at often, one that never does rarely.

@@ -25,6 +25,8 @@ type Options struct {
 	Events, Ledger Journal
 	// History is what a ledger has restored; the zero value if there is none.
 	History History
+	// PID is that of the controller, for a View.
+	PID int
 	// Boot names this boot of the machine; idents of another are meaningless.
 	Boot string
 	Log  logr.Logger

@@ -114,9 +114,14 @@ func TestDecideRows(t *testing.T) {
 	onFailure := func(s *spec.Spec) { s.RestartPolicy = spec.RestartOnFailure }
 	suspended := func(s *spec.Spec) { s.Suspend = true }
 	twice := func(s *spec.Spec) { n := int32(2); s.Replicas = &n }
+	groupOnly := func(s *spec.Spec) { s.KillMode = spec.KillGroup }
 	on80 := func(s *spec.Spec) { s.Ports = []spec.Port{{Port: 80}} }
 	stopAsked := func(ago time.Duration) Event {
-		return StopAsked{Key: files, ID: instance(files, "a", 1).ID, Reason: spec.ReasonNotWanted, At: t0.Add(-ago)}
+		return StopAsked{Key: files, ID: instance(files, "a", 1).ID, Reason: spec.ReasonNotWanted, At: t0.Add(-ago), Policy: usual}
+	}
+	stopReached := StopAsked{
+		Key: files, ID: instance(files, "a", 1).ID, Reason: spec.ReasonNotWanted, At: t0.Add(-2 * time.Second),
+		Targets: []observe.Ident{process(2).Ident}, Policy: usual,
 	}
 	signalled := Signalled{Key: files, ID: instance(files, "a", 1).ID}
 	resolved := func(message string) Event {
@@ -146,7 +151,10 @@ func TestDecideRows(t *testing.T) {
 		{"5: shutdown at once", world(wants(entry(files, "a")), runs(instance(files, "a", 1)), func(w *World) { w.Shutdown = ShutdownNow }), "Kill files#1", spec.ReasonGraceOver, 0},
 		{"6: grace over", world(runs(instance(files, "a", 1)), happened(stopAsked(11*time.Second), signalled)), "Kill files#1", spec.ReasonGraceOver, 0},
 		{"6: grace over, main gone, not looked", world(runs(endedInstance(files, "a", 1, t0)), happened(stopAsked(11*time.Second), signalled)), "Look", spec.ReasonNotWanted, 0},
-		{"7: stop in flight", world(runs(instance(files, "a", 1)), happened(stopAsked(time.Second))), "", spec.ReasonNotWanted, 9 * time.Second},
+		{"7: stop in flight", world(runs(instance(files, "a", 1)), happened(stopAsked(2*time.Second))), "", spec.ReasonNotWanted, 8 * time.Second},
+		{"7: not looked since", world(runs(instance(files, "a", 1)), happened(stopAsked(time.Second))), "Look", spec.ReasonNotWanted, 9 * time.Second},
+		{"7: a member that was not known", world(runs(withMember(instance(files, "a", 1), process(2))), happened(stopAsked(2*time.Second), signalled)), "Stop files#1", spec.ReasonNotWanted, 8 * time.Second},
+		{"7: members linger", world(runs(endedInstance(files, "a", 1, t0.Add(-2*time.Second), process(2))), happened(stopReached, signalled)), "Look", spec.ReasonNotWanted, 8 * time.Second},
 		{"8: not wanted", world(runs(instance(files, "a", 1))), "Stop files#1", spec.ReasonNotWanted, 0},
 		{"8: hold over", world(wants(gone(t0)), runs(instance(files, "a", 1))), "Stop files#1", spec.ReasonNotWanted, 0},
 		{"8: suspended", world(wants(entry(files, "a", suspended)), runs(instance(files, "a", 1))), "Stop files#1", spec.ReasonSuspended, 0},
@@ -155,6 +163,7 @@ func TestDecideRows(t *testing.T) {
 		{"9: twin, the newer goes", world(wants(entry(files, "a")), runs(instance(files, "a", 1), instance(files, "a", 2))), "Stop files#2", spec.ReasonScaledDown, 0},
 		{"10: not looked yet", world(wants(entry(files, "a")), runs(endedInstance(files, "a", 1, t0))), "Look", spec.ReasonChecking, 0},
 		{"10: members left", world(wants(entry(files, "a")), runs(endedInstance(files, "a", 1, t0.Add(-2*time.Second), process(2)))), "Stop files#1", spec.ReasonMainGone, 0},
+		{"10: what left group and session is spared", world(wants(entry(files, "a", groupOnly)), runs(endedInstance(files, "a", 1, t0.Add(-2*time.Second), process(2)))), "Start files", spec.ReasonStarting, 0},
 		{"11: other hash, unresolved", world(wants(entry(files, "b")), runs(instance(files, "a", 1))), "Resolve files", spec.ReasonChecking, 0},
 		{"11: other hash, resolved", world(wants(entry(files, "b")), runs(instance(files, "a", 1)), happened(resolved(""))), "Stop files#1", spec.ReasonSpecChanged, 0},
 		{"11: other hash, no program", world(wants(entry(files, "b")), runs(instance(files, "a", 1)), happened(resolved("not found"))), "", spec.ReasonProgramNotFound, 5 * time.Second},
@@ -205,6 +214,14 @@ type testError struct{}
 func (testError) Error() string { return "a test says so" }
 
 var errTest = testError{}
+
+// usual is how a workload is stopped that says nothing about it.
+var usual = StopPolicy{Signal: sigTerm, Grace: defaultGrace, Mode: spec.KillTree}
+
+func withMember(in *observe.Instance, m *observe.Process) *observe.Instance {
+	in.Members = append(in.Members, m)
+	return in
+}
 
 func doubtful(k spec.Key, hash spec.Hash, n int, members ...*observe.Process) *observe.Instance {
 	in := endedInstance(k, hash, n, time.Time{}, members...)

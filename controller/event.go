@@ -81,6 +81,9 @@ type StopAsked struct {
 	Kill   bool          `json:"kill,omitempty"`
 	Reason spec.Reason   `json:"reason"`
 	At     time.Time     `json:"at"`
+	Policy StopPolicy    `json:"policy"`
+	// Targets are the members that it was decided for.
+	Targets []observe.Ident `json:"-"`
 }
 
 // Signalled says what came of it.
@@ -155,6 +158,9 @@ func (e StartFailed) fold(k *KeyHistory) {
 	k.Crashes++
 	k.CrashedAt = e.At
 	k.Failure = &e
+	if e.Reason == spec.ReasonWrapperFailed {
+		k.Ended++ // the program may have run
+	}
 }
 
 // begin notes the program that is started; another one's counts begin anew.
@@ -215,10 +221,11 @@ func (e Output) fold(k *KeyHistory) {
 func (e StopAsked) fold(k *KeyHistory) {
 	s := k.stop(e.ID)
 	if s == nil {
-		k.Stops = append(k.Stops, StopState{ID: e.ID, Reason: e.Reason, At: e.At})
+		k.Stops = append(k.Stops, StopState{ID: e.ID, Reason: e.Reason, Policy: e.Policy, At: e.At})
 		s = &k.Stops[len(k.Stops)-1]
 	}
 	s.Busy = true
+	s.Reached = append(slices.Clone(s.Reached), e.Targets...)
 	if e.Kill {
 		s.Kills++
 		s.KilledAt = e.At

@@ -25,9 +25,19 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Resolve:
 		l.note(Resolving{a.Key})
 	case Stop, Kill:
-		l.note(StopAsked{Key: a.Key, ID: a.Instance.ID, Kill: a.Type == Kill, Reason: a.Reason, At: now})
+		l.note(StopAsked{
+			Key: a.Key, ID: a.Instance.ID, Kill: a.Type == Kill, Reason: a.Reason, At: now,
+			Policy: a.Policy, Targets: members(a.Instance),
+		})
 	}
 	l.queue = append(l.queue, a)
+}
+
+func members(in *observe.Instance) (ids []observe.Ident) {
+	for _, m := range in.Members {
+		ids = append(ids, m.Ident)
+	}
+	return ids
 }
 
 // newToken is the random part of an instance's name: 60 bits in lower case.
@@ -69,7 +79,7 @@ func (l *loop) carryOut(a Action) outcome {
 			l.note(Resolved{Key: a.Key, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now()})
 		}
 	default: // Stop, Kill
-		sent, err := l.Actuator.Signal(a.Instance, a.Signal, a.Mode)
+		sent, err := l.Actuator.Signal(a.Instance, a.Signal, a.Policy.Mode)
 		return func(l *loop) {
 			e := Signalled{Key: a.Key, ID: a.Instance.ID, Reason: a.Reason, Sent: sent, At: time.Now()}
 			if err != nil {
@@ -101,6 +111,7 @@ func (l *loop) started(a Action, in *observe.Instance, err error) {
 	}
 	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithStarted(in) })
 	r := recordOf(in, true)
+	r.Policy = policyOf(&a.Entry.Object.Spec)
 	l.note(Started{Key: a.Key, Token: a.Token, Instance: r, At: time.Now(), Reason: a.Reason})
 	l.watched(a.Key, r)
 }

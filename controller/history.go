@@ -62,21 +62,33 @@ type InstanceRecord struct {
 	StartedAt time.Time             `json:"startedAt"`
 	// Restarts is the key's count when the instance was started.
 	Restarts int `json:"restarts,omitempty"`
+	// Policy is how it is stopped where no manifest says so any more.
+	Policy StopPolicy `json:"policy,omitzero"`
 	// Handle says that its main process is watched by handle in this life of
 	// the controller.
 	Handle bool `json:"-"`
+}
+
+// StopPolicy is how an instance is stopped.
+type StopPolicy struct {
+	Signal int           `json:"signal"`
+	Grace  time.Duration `json:"grace"`
+	Mode   spec.KillMode `json:"mode"`
 }
 
 // StopState is a stop in progress.
 type StopState struct {
 	ID     spec.Instance
 	Reason spec.Reason
+	Policy StopPolicy
 	// At is when the stop signal was decided on; KilledAt the last SIGKILL.
 	At, KilledAt time.Time
 	// Kills counts the rounds of SIGKILL.
 	Kills int
 	// Busy says that an action for the instance is in flight.
 	Busy bool
+	// Reached are the processes that the stop signal was meant for by ident.
+	Reached []observe.Ident
 	// Refused names what could not be signalled in the last round.
 	Refused string
 }

@@ -27,6 +27,8 @@ type loop struct {
 	ready bool // the first plan has been handed out
 	timer *time.Timer
 
+	notBefore time.Time // of the next decision, in a burst
+
 	noted    []Event  // not yet folded into the history
 	queue    []Action // handed out as soon as there is room
 	inFlight int
@@ -78,6 +80,11 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.timer.C:
 		}
 		l.drain()
+		l.work()
+		if pause := time.Until(l.notBefore); pause > 0 {
+			l.timer.Reset(pause)
+			continue
+		}
 		l.pass()
 	}
 }
@@ -123,8 +130,23 @@ func (l *loop) pass() {
 		l.OnReady()
 	}
 	l.reporter.offer(l.now(), l.plan)
+	l.rest(w.Now)
 	l.sleep()
 }
+
+// rest keeps a burst of events from being decided upon one by one: deciding
+// takes at most a third of the time, and while there is no room for what was
+// handed out already, nothing that is new could be done sooner.
+func (l *loop) rest(began time.Time) {
+	pause := min(2*time.Since(began), crowdedRest)
+	if len(l.queue) > 0 {
+		pause = crowdedRest
+	}
+	l.notBefore = time.Now().Add(pause)
+}
+
+// crowdedRest is the longest pause between two decisions.
+const crowdedRest = 10 * time.Millisecond
 
 // sleep sets the timer to the earliest time at which something is due.
 func (l *loop) sleep() {
@@ -185,6 +207,10 @@ func (l *loop) finished() bool {
 	}
 	left := len(l.queue) + l.inFlight
 	for _, in := range l.world.Observed.Instances {
+		s := situation{in.Key, l.world.Desired.Lookup(in.Key), nil, l.world.History.Of(in.Key)}
+		if spared(s.stopPolicy(in), in) {
+			continue
+		}
 		if in.OnExit != spec.ExitKeep || l.world.History.Of(in.Key).stop(in.ID) != nil {
 			left++
 		}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +129,9 @@ func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
 	switch {
 	case p.Blocked.Reason != "":
 		return spec.PhaseUnknown
-	case s.history != nil && len(s.history.Stops) > 0:
+	case slices.ContainsFunc(s.instances, func(in *observe.Instance) bool {
+		return s.history.stop(in.ID) != nil && !spared(s.stopPolicy(in), in)
+	}):
 		return spec.PhaseStopping
 	case starting:
 		return spec.PhaseStarting

@@ -19,6 +19,7 @@ func (p *planner) decide(s situation) {
 	if p.asWanted(&s) {
 		return
 	}
+	s.dropSpared()
 	wanted, proven := p.wanted(&s)
 	if !proven {
 		return // row 3
@@ -158,6 +159,26 @@ func (p *planner) rank(s *situation, in *observe.Instance) int {
 	return 0
 }
 
+// dropSpared leaves out what a kill mode spares: of an instance whose main
+// process has ended, members that left both its group and its session. They
+// stay, are shown, and stand for nothing.
+func (s *situation) dropSpared() {
+	spares := func(in *observe.Instance) bool { return spared(s.stopPolicy(in), in) }
+	if slices.ContainsFunc(s.instances, spares) {
+		s.instances = slices.DeleteFunc(slices.Clone(s.instances), spares)
+	}
+}
+
+// spared says that all that is left of an instance is spared by the kill mode.
+func spared(p StopPolicy, in *observe.Instance) bool {
+	if p.Mode != spec.KillGroup || in.Live() || len(in.Members) == 0 || len(in.Doubtful) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool {
+		return m.PGID == in.LastMain.PID || m.SID == in.LastMain.PID
+	})
+}
+
 // compareAge orders instances by age, oldest first.
 func compareAge(a, b *observe.Instance) int {
 	if c := cmp.Compare(a.LastMain.Start, b.LastMain.Start); c != 0 {
@@ -246,9 +267,14 @@ func (p *planner) watchPorts(k spec.Key, in *observe.Instance, e *spec.Entry) {
 		return
 	}
 	for _, port := range in.Ports {
-		if !held(p.w.Observed.Listeners[port.Port], in) {
-			p.listener(port.Port, p.w.Now.Sub(in.StartedAt))
+		l := p.w.Observed.Listeners[port.Port]
+		if held(l, in) {
+			continue
 		}
+		if l.Listening && p.w.Observed.Began.Before(l.At) {
+			p.look = true // by a member, perhaps, that is newer than the last scan
+		}
+		p.listener(port.Port, p.w.Now.Sub(in.StartedAt))
 	}
 }
 
@@ -268,19 +294,28 @@ func held(l observe.Listener, in *observe.Instance) bool {
 	return false
 }
 
-// graceOf is the time between stop signal and SIGKILL, and how to stop: from the
-// manifest, or for a workload without one, what its marker says of nothing:
-// the defaults.
-func graceOf(s *situation) (grace time.Duration, signal int, mode spec.KillMode) {
-	if s.entry == nil || s.entry.Object == nil {
-		return defaultGrace, sigTerm, spec.KillTree
+// stopPolicy says how an instance is stopped: as the stop that is under way
+// began, else as its manifest says, else as was noted when it was started, else
+// by the defaults.
+func (s *situation) stopPolicy(in *observe.Instance) StopPolicy {
+	if st := s.history.stop(in.ID); st != nil {
+		return st.Policy
 	}
-	sp := &s.entry.Object.Spec
+	if s.entry != nil && s.entry.Object != nil {
+		return policyOf(&s.entry.Object.Spec)
+	}
+	if r := s.history.instance(in.ID); r != nil && r.Policy != (StopPolicy{}) {
+		return r.Policy
+	}
+	return StopPolicy{Signal: sigTerm, Grace: defaultGrace, Mode: spec.KillTree}
+}
+
+func policyOf(sp *spec.Spec) StopPolicy {
 	signal, ok := spec.SignalNumber(sp.StopSignal)
 	if !ok {
 		signal = sigTerm
 	}
-	return time.Duration(*sp.TerminationGracePeriodSeconds) * time.Second, signal, sp.KillMode
+	return StopPolicy{signal, time.Duration(*sp.TerminationGracePeriodSeconds) * time.Second, sp.KillMode}
 }
 
 const (
@@ -296,18 +331,54 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 		return
 	}
 	st := s.history.stop(in.ID)
-	grace, signal, mode := graceOf(s)
+	policy := s.stopPolicy(in)
 	if st == nil {
-		p.act(Action{Type: Stop, Key: s.key, Instance: in, Signal: signal, Mode: mode, Reason: reason})
+		p.act(Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: reason})
 		p.why(s.key, Reason{Reason: reason})
 		return
 	}
-	over := st.At.Add(grace)
-	if st.Kills == 0 && p.w.Now.Before(over) {
-		p.why(s.key, Reason{Reason: st.Reason, Detail: "waiting for it to end before it is killed", Until: over})
+	over := st.At.Add(policy.Grace)
+	if st.Kills > 0 || !p.w.Now.Before(over) {
+		p.killInstance(s, in, st.Reason)
 		return
 	}
-	p.killInstance(s, in, st.Reason)
+	p.why(s.key, Reason{Reason: st.Reason, Detail: "waiting for it to end before it is killed", Until: over})
+	p.follow(in, st)
+	if late := unreached(in, st); late != nil && !st.Busy {
+		p.act(Action{Type: Stop, Key: s.key, Instance: late, Signal: policy.Signal, Policy: policy, Reason: st.Reason})
+	}
+}
+
+// follow has the members of an instance that is being stopped looked at: once
+// after the signal was sent, since some may be newer than the last scan, and
+// when the main process has ended again and again until they have.
+func (p *planner) follow(in *observe.Instance, st *StopState) {
+	began := p.w.Observed.Began
+	next := began.Add(stopInterval(began.Sub(st.At)))
+	switch {
+	case !began.After(st.At), !in.Live() && !p.w.Now.Before(next):
+		p.look = true
+	case !in.Live():
+		p.wake(next)
+	}
+}
+
+// unreached is the part of an instance that the stop signal has not reached:
+// members outside the group of the main process that were not known when it was
+// sent. What is in the group has got it with the group.
+func unreached(in *observe.Instance, st *StopState) *observe.Instance {
+	var late []*observe.Process
+	for _, m := range in.Members {
+		if m.PGID != in.LastMain.PID && !slices.Contains(st.Reached, m.Ident) {
+			late = append(late, m)
+		}
+	}
+	if late == nil {
+		return nil
+	}
+	part := *in
+	part.Main, part.LastMain, part.Members = nil, observe.Ident{}, late
+	return &part
 }
 
 // settles says that there is nothing to signal: the main process has ended and
@@ -333,7 +404,6 @@ func (p *planner) killInstance(s *situation, in *observe.Instance, reason spec.R
 	if p.settles(s, in, reason) {
 		return
 	}
-	_, _, mode := graceOf(s)
 	st := s.history.stop(in.ID)
 	switch {
 	case st != nil && st.Busy:
@@ -346,7 +416,7 @@ func (p *planner) killInstance(s *situation, in *observe.Instance, reason spec.R
 		// What was killed may have been the last of it; or a member is new.
 		p.look = p.look || !p.w.Observed.Began.After(st.KilledAt)
 	default:
-		p.act(Action{Type: Kill, Key: s.key, Instance: in, Signal: sigKill, Mode: mode, Reason: reason})
+		p.act(Action{Type: Kill, Key: s.key, Instance: in, Signal: sigKill, Policy: s.stopPolicy(in), Reason: reason})
 		p.why(s.key, Reason{Reason: spec.ReasonGraceOver, Detail: "killing what is left"})
 	}
 }

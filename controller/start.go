@@ -143,6 +143,9 @@ func finished(s *situation) int {
 }
 
 func completed(h *KeyHistory) Reason {
+	if h.Failure != nil {
+		return Reason{Reason: spec.ReasonFailed, Detail: h.Failure.Message}
+	}
 	if h.Last != nil && h.Last.ExitCode != 0 {
 		return Reason{Reason: spec.ReasonFailed, Detail: ended(h.Last)}
 	}

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"os"
 	"sync"
 	"time"
 
@@ -64,7 +63,7 @@ func (c *Controller) View(ctx context.Context) (View, error) {
 func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 	o := &a.world.Observed
 	v := View{
-		Owner: c.Owner, PID: os.Getpid(), Ready: a.ready, Notices: a.world.Desired.Notices,
+		Owner: c.Owner, PID: c.PID, Ready: a.ready, Notices: a.world.Desired.Notices,
 		Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
 	}
 	for s := range situations(&a.world) {

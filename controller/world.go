@@ -80,8 +80,8 @@ type Action struct {
 	Key      spec.Key
 	Entry    *spec.Entry       // Start, Resolve
 	Instance *observe.Instance // Stop, Kill
-	Signal   int               // Stop
-	Mode     spec.KillMode     // Stop, Kill
+	Signal   int               // Stop, Kill
+	Policy   StopPolicy        // Stop, Kill
 	Ports    []uint16          // Listen, sorted
 	Token    string            // Start; given by the loop when it is handed out
 	Reason   spec.Reason

@@ -58,6 +58,7 @@ const (
 	ReasonNoFreePort       Reason = "NoFreePort"
 	ReasonSpawnFailed      Reason = "SpawnFailed"
 	ReasonScopeFailed      Reason = "ScopeFailed"
+	ReasonWrapperFailed    Reason = "WrapperFailed" // in a scope; the program may have run
 	ReasonLimitsNotApplied Reason = "LimitsNotApplied"
 	ReasonLogFile          Reason = "LogFileFailed"
 )

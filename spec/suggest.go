@@ -53,3 +53,7 @@ func didYouMean(word string, candidates []string) string {
 	}
 	return ""
 }
+
+// Nearest finds the candidate that a mistyped word most likely meant, or "": for
+// words that are typed elsewhere than in a manifest.
+func Nearest(word string, candidates []string) string { return nearest(word, candidates) }

@@ -98,7 +98,7 @@ func (h *handler) health(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	io.WriteString(w, "ok\n") //nolint:errcheck // the peer is gone: nobody is left to tell
+	_, _ = io.WriteString(w, "ok\n") // the peer is gone: nobody is left to tell
 }
 
 func (h *handler) controller(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,7 @@ func writeFailure(w http.ResponseWriter, f *Failure) { writeJSON(w, f.Code, f) }
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	newEncoder(w).Encode(v) //nolint:errcheck // the peer is gone: nobody is left to tell
+	_ = newEncoder(w).Encode(v) // the peer is gone: nobody is left to tell
 }
 
 // newEncoder leaves <, > and & as they are: the answer is for programs and

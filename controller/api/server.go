@@ -106,7 +106,7 @@ func (s *Server) renew(slots chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	s.sock.Close() //nolint:errcheck // nobody can reach it any more
+	_ = s.sock.Close() // nobody can reach it any more
 	s.sock = sock
 	s.serve(slots)
 	s.opts.Log.Info("api socket was gone; made it again", "socket", s.opts.Path)
@@ -116,15 +116,15 @@ func (s *Server) renew(slots chan struct{}) error {
 // serve accepts on the present socket until that is closed.
 func (s *Server) serve(slots chan struct{}) {
 	l := &limitListener{Listener: s.sock, slots: slots, closed: make(chan struct{})}
-	go s.http.Serve(l) //nolint:errcheck // ends with the listener, on purpose
+	go s.http.Serve(l) // ends with the listener, on purpose
 }
 
 func (s *Server) close() {
-	s.sock.Close() //nolint:errcheck // a stale file is cleared by the next start
+	_ = s.sock.Close() // a stale file is cleared by the next start
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
-		s.http.Close() //nolint:errcheck // what is left is cut off
+		_ = s.http.Close() // what is left is cut off
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *socket) intact() bool {
 // Close stops listening and takes the file away, if it is still this socket's.
 func (s *socket) Close() error {
 	if s.intact() {
-		os.Remove(s.path) //nolint:errcheck // a stale file is cleared by the next start
+		_ = os.Remove(s.path) // a stale file is cleared by the next start
 	}
 	return s.Listener.Close()
 }

@@ -3,7 +3,6 @@ package source
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/proc-controller/proc-controller/spec"
@@ -68,8 +67,9 @@ func (c *catalog) apply(rd *reading, now time.Time) {
 		c.adopt(f, refused(f, rd), now)
 		return
 	}
+	f.suspect = rd.racy(now)
 	in := interpret(f.path, c.dir, rd, f.claims)
-	if in.doubt == nil && !rd.known {
+	if in.doubt == nil && !rd.known && !rd.unmet() {
 		c.memory.Remember(f.path, rd.data)
 	}
 	c.adopt(f, in, now)
@@ -140,20 +140,10 @@ func (c *catalog) adopt(f *file, in interpreted, now time.Time) {
 			c.refresh(k, now)
 		}
 	}
-	f.doubt, f.notices = in.doubt, in.notices
-	c.report.about(f)
-}
-
-// vanish takes in that an entry is not there any more.
-func (c *catalog) vanish(f *file, now time.Time) {
-	c.stopWaiting(f)
-	c.newDirs = c.deps.replace(f, nil) || c.newDirs
-	if len(f.claims) > 0 {
-		c.left[f.name] = f.claims
+	if !sameDoubt(f.doubt, in.doubt) || !slices.Equal(f.notices, in.notices) {
+		f.doubt, f.notices = in.doubt, in.notices
+		c.report.about(f)
 	}
-	c.adopt(f, interpreted{}, now)
-	delete(c.files, f.name)
-	c.forget[f.path] = now.Add(c.holds.deleteHold)
 }
 
 // refresh makes the entry of a key what the claims to it say, or holds it.
@@ -181,110 +171,12 @@ func (c *catalog) put(e *spec.Entry) {
 	c.table.put(e)
 }
 
-// hold gives the entry of a held key the time that it is held until.
-func (c *catalog) hold(k spec.Key) {
-	e := *c.table.current[k]
-	e.HeldUntil = c.holds.until(k)
-	c.put(&e)
-}
-
-// settle ends a step: everything that was seen together.
-func (c *catalog) settle(now time.Time) {
-	if c.fresh > 0 && len(c.table.current) == len(c.holds.keys) {
-		for _, k := range c.holds.lengthen(now) {
-			c.hold(k)
-		}
-	}
-	c.fresh = 0
-}
-
-// suspend lets nothing count as gone any more, held keys included.
-func (c *catalog) suspend() {
-	if c.holds.suspended {
-		return
-	}
-	c.holds.suspend()
-	c.holdAll()
-}
-
-// resume lets what is missing count as gone again, after a hold.
-func (c *catalog) resume(now time.Time) {
-	if !c.holds.suspended {
-		return
-	}
-	c.holds.resume(now)
-	c.holdAll()
-}
-
-func (c *catalog) holdAll() {
-	for k := range c.holds.keys {
-		c.hold(k)
-	}
-}
-
-// prune drops what is believed to be gone.
-func (c *catalog) prune(now time.Time) {
-	for _, k := range c.holds.over(now) {
-		c.report.entry(c.table.current[k], nil)
-		c.table.drop(k)
-	}
-	for name, claims := range c.left {
-		if !c.holdsAny(claims) {
-			delete(c.left, name)
-		}
-	}
-	for path, at := range c.forget {
-		if !c.holds.suspended && !now.Before(at) {
-			c.memory.Forget(path)
-			delete(c.forget, path)
-		}
-	}
-}
-
-func (c *catalog) holdsAny(claims map[spec.Key]*spec.Entry) bool {
-	for k := range claims {
-		if _, held := c.holds.keys[k]; held {
-			return true
-		}
-	}
-	return false
-}
-
-// unseen are the files that a pass did not see, by name.
-func (c *catalog) unseen(pass uint64) []*file {
-	var gone []*file
-	for _, f := range c.files {
-		if f.pass != pass {
-			gone = append(gone, f)
-		}
-	}
-	slices.SortFunc(gone, func(a, b *file) int { return strings.Compare(a.name, b.name) })
-	return gone
-}
-
 // begin completes the first read.
 func (c *catalog) begin(now time.Time) {
 	if !c.complete {
 		c.complete = true
 		c.holdUnknownUntil = now.Add(c.holds.deleteHold)
 	}
-}
-
-// covered tells whether no key would be missing without the given files, and
-// none is held.
-func (c *catalog) covered(gone []*file) bool {
-	without := make(map[*file]struct{}, len(gone))
-	for _, f := range gone {
-		without[f] = struct{}{}
-	}
-	for _, f := range gone {
-		for k := range f.claims {
-			if !slices.ContainsFunc(c.claims[k], func(cl claim) bool { _, out := without[cl.file]; return !out }) {
-				return false
-			}
-		}
-	}
-	return len(c.holds.keys) == 0
 }
 
 // set gives out what is known; nil if nothing has changed since the last one.

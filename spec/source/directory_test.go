@@ -32,11 +32,17 @@ func TestDirectoryMissingAtTheStart(t *testing.T) {
 	if s := r.complete(); reasonOf(s, dir) != spec.ReasonDirMissing {
 		t.Fatalf("set %s", show(s))
 	}
+	back := time.Now()
 	must(t, os.Mkdir(dir, 0o755))
 	r.write("a.yaml", manifest("a", "1"))
 	r.arg("a", "1")
-	if r.directory(""); len(r.last.Notices) > 0 {
-		t.Errorf("notices are left: %s", show(r.last))
+	s := r.directory("")
+	if len(s.Notices) > 0 {
+		t.Errorf("notices are left: %s", show(s))
+	}
+	// What runs without a manifest has its hold from the first read that worked.
+	if s.HoldUnknownUntil.Before(back.Add(DefaultDeleteHold)) {
+		t.Errorf("unknown keys are held until %v, the directory is back since %v", s.HoldUnknownUntil, back)
 	}
 }
 
@@ -82,6 +88,60 @@ func TestDirectoryRemovedAndCreatedAgain(t *testing.T) {
 				t.Error("a has another hash")
 			}
 		})
+	}
+}
+
+// A file that was waited for is not any more once the directory is out of
+// sight, and is read when it is back.
+func TestBusyFileGoesOutOfSight(t *testing.T) {
+	dir := newDir(t)
+	replace(t, filepath.Join(dir, "a.yaml"), manifest("a", "1"))
+	f, err := os.OpenFile(filepath.Join(dir, "a.yaml"), os.O_WRONLY, 0)
+	must(t, err)
+	defer f.Close()
+	s, err := New(Options{Dir: dir, UID: os.Getuid()})
+	must(t, err)
+	defer s.watch.close()
+	s.pass(time.Now())
+	if s.cat.nextLook().IsZero() {
+		t.Fatal("a busy file is not waited for")
+	}
+	must(t, os.Rename(dir, dir+".old"))
+	s.woken(s.cat.nextLook())
+	if next := s.cat.nextLook(); !next.IsZero() {
+		t.Errorf("looked for again at %v", next)
+	}
+	must(t, f.Close())
+	must(t, os.Rename(dir+".old", dir))
+	s.pass(time.Now())
+	if e := (<-s.sets).Lookup(server("a")); e == nil || e.Object == nil {
+		t.Error("not read when it was back")
+	}
+}
+
+// A pass that finds everything as it was gives no set, whatever is wrong there.
+func TestUnchangedPassIsSilent(t *testing.T) {
+	dir := newDir(t)
+	replace(t, filepath.Join(dir, "a.yaml"), manifest("a", "1", "envFrom: [{file: {path: none}}]"))
+	replace(t, filepath.Join(dir, "b.yaml"), broken)
+	replace(t, filepath.Join(dir, "c.yaml"), manifest("b", "1")+"---\n"+manifest("a", "1"))
+	replace(t, filepath.Join(dir, "d.yaml"), manifest("d", "1"))
+	must(t, os.Chmod(filepath.Join(dir, "d.yaml"), 0o666))
+	must(t, os.Symlink("nowhere", filepath.Join(dir, "e.yaml")))
+	must(t, os.Mkdir(filepath.Join(dir, "f.yaml"), 0o755))
+	s, err := New(Options{Dir: dir, UID: os.Getuid()})
+	must(t, err)
+	defer s.watch.close()
+	s.pass(time.Now())
+	first := <-s.sets
+	if len(first.Doubts) != 3 {
+		t.Fatalf("first set: %s", show(first))
+	}
+	for range 2 {
+		s.pass(time.Now())
+	}
+	if len(s.sets) > 0 {
+		t.Errorf("first set: %s\nanother: %s", show(first), show(<-s.sets))
 	}
 }
 

@@ -32,6 +32,14 @@ func doubtOf(path string, data []byte, first spec.Finding, held map[spec.Key]*sp
 	return d
 }
 
+func sameDoubt(a, b *spec.Doubt) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.File == b.File && a.Reason == b.Reason && a.Message == b.Message &&
+		a.All == b.All && slices.Equal(a.Names, b.Names)
+}
+
 // labels finds every word that could be the name of a workload: lower-case
 // letters, digits and inner dashes. It gives up, with false, on what is no
 // text (a name would not show in UTF-16) and on too many words.

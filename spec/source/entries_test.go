@@ -173,6 +173,22 @@ func TestRested(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}
+	for _, tc := range []struct {
+		ago   time.Duration
+		whole bool
+		want  bool
+	}{
+		{time.Millisecond, false, true}, {time.Second, false, false},
+		{time.Second, true, true}, {3 * time.Second, true, false},
+	} {
+		st := stamp{ino: 1, mtime: now.Add(-tc.ago).UnixNano(), ctime: now.Add(-tc.ago).UnixNano()}
+		if !tc.whole {
+			st.mtime -= 7
+		}
+		if got := racy(st, now); got != tc.want {
+			t.Errorf("racy %+v: %v", tc, got)
+		}
+	}
 	var delays []time.Duration
 	for d := nextRetry(0); ; d = nextRetry(d) {
 		delays = append(delays, d)

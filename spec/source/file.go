@@ -17,8 +17,9 @@ type file struct {
 	link bool
 	// pass is the number of the last pass that saw it.
 	pass uint64
-	// suspect asks for a look at every pass: what was refused may be mended in
-	// ways that leave no trace in the file itself.
+	// suspect asks for a look at the next pass whatever the stamp says: what
+	// was refused may be mended in ways that leave no trace in the file itself,
+	// and what was read just after a change may have changed again.
 	suspect bool
 	// claims are the objects that it holds, or last held.
 	claims map[spec.Key]*spec.Entry

@@ -7,12 +7,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// hinted looks at what one event and all that wait behind it point to. What
+// hinted looks at what one event and those that wait behind it point to. What
 // the events say happened does not matter.
 func (s *Source) hinted(ev fsnotify.Event, now time.Time) {
 	names, whole := s.names[:0], false
-	for more := true; more; {
-		names, whole = s.interpret(ev, names, whole)
+	for n, more := 0, true; more && n < eventBuffer; n++ {
+		names, whole = s.concerned(ev, names, whole)
 		select {
 		case ev, more = <-s.watch.events():
 		default:
@@ -20,18 +20,17 @@ func (s *Source) hinted(ev fsnotify.Event, now time.Time) {
 		}
 	}
 	s.names = names[:0]
-	if whole || s.cat.holds.suspended && len(names) > 0 {
+	switch {
+	case whole:
 		s.pass(now)
-		return
-	}
-	if len(names) > 0 {
+	case len(names) > 0:
 		s.look(names, now)
 	}
 }
 
-// interpret finds out which entries an event may concern, or that it concerns
+// concerned finds out which entries an event may concern, or that it concerns
 // the directory as a whole.
-func (s *Source) interpret(ev fsnotify.Event, names []string, whole bool) ([]string, bool) {
+func (s *Source) concerned(ev fsnotify.Event, names []string, whole bool) ([]string, bool) {
 	path := ev.Name
 	if _, leads := s.via[path]; leads {
 		return names, true
@@ -56,6 +55,10 @@ func (s *Source) interpret(ev fsnotify.Event, names []string, whole bool) ([]str
 // directory is still the one that it was: else each file in it would seem to
 // be gone.
 func (s *Source) look(names []string, now time.Time) {
+	if s.cat.holds.suspended {
+		s.pass(now) // it may be back
+		return
+	}
 	if gone := s.read(names, now); gone {
 		w, err := walk(s.options.Dir, nil)
 		if err != nil || w.real != s.real || !w.end.sameFile(s.found) {
@@ -71,8 +74,9 @@ func (s *Source) look(names []string, now time.Time) {
 	s.finish(now)
 }
 
-// watchNew watches the directories that entries have come to depend on.
-func (s *Source) watchNew() {
+// watchNew watches the directories that entries have come to depend on, and
+// looks again at what changed there before it was watched.
+func (s *Source) watchNew(now time.Time) {
 	if !s.cat.newDirs {
 		return
 	}
@@ -83,4 +87,7 @@ func (s *Source) watchNew() {
 		}
 	}
 	s.cat.report.pollingOnly(s.watch.failed)
+	if names := s.cat.deps.changed(nil); len(names) > 0 {
+		s.read(names, now)
+	}
 }

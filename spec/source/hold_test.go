@@ -110,7 +110,7 @@ func TestHolds(t *testing.T) {
 	t.Run("suspended", func(t *testing.T) {
 		c := fill("a", "b", "c")
 		vanish(c, at(10), "a")
-		c.suspend()
+		c.suspend(func(*file) bool { return true })
 		c.prune(at(100))
 		want(t, c, nil)
 		c.resume(at(200))

@@ -23,7 +23,7 @@ func (s *Source) pass(now time.Time) {
 		return
 	}
 	s.pollNext = now.Add(s.options.Poll)
-	names = s.cat.deps.changed(names)
+	names = append(s.cat.deps.changed(names), s.cat.due(now)...)
 	s.read(names, now)
 	s.settleDirectory(now)
 	s.memory = nil
@@ -176,7 +176,7 @@ func (s *Source) read(names []string, now time.Time) (gone bool) {
 func (s *Source) settleDirectory(now time.Time) {
 	gone := s.cat.unseen(s.number)
 	if s.dev != 0 && s.found.dev != s.dev && !s.cat.covered(gone) {
-		s.cat.suspend()
+		s.cat.suspend(func(f *file) bool { return f.pass != s.number })
 		s.cat.report.directory(s.options.Dir, refuse(spec.ReasonDirReplaced,
 			"another file system is there now, and manifests are missing: nothing is stopped until they are back, or the controller is restarted"))
 		return
@@ -204,7 +204,7 @@ func (s *Source) forgetOrphans(now time.Time) {
 // At the first read, what was is what the memory has.
 func (s *Source) lost(r *refusal, now time.Time) {
 	s.pollNext = now.Add(s.options.Poll)
-	s.cat.suspend()
+	s.cat.suspend(func(*file) bool { return true })
 	s.cat.report.directory(s.options.Dir, r)
 	if !s.cat.complete {
 		s.recallAll(r, now)
@@ -227,9 +227,9 @@ func (s *Source) recallAll(why *refusal, now time.Time) {
 
 // finish ends a step: what it changed is published.
 func (s *Source) finish(now time.Time) {
+	s.watchNew(now)
 	s.cat.settle(now)
 	s.cat.prune(now)
 	s.cat.begin(now)
-	s.watchNew()
 	s.publish()
 }

@@ -9,13 +9,11 @@ import (
 
 // Sentinels that this package acts on itself.
 var (
-	errNoLease   = errors.New("the file system or system has no read leases for this file")
-	errBusy      = errors.New("somebody still writes it")
-	errVanished  = errors.New("it vanished while it was read")
-	errTooLarge  = errors.New("too large")
-	errLinkLoop  = errors.New("too many levels of symbolic links")
-	errNotFile   = errors.New("not a regular file")
-	errNotFolder = errors.New("not a directory")
+	errNoLease  = errors.New("the file system or system has no read leases for this file")
+	errBusy     = errors.New("somebody still writes it")
+	errTooLarge = errors.New("too large")
+	errLinkLoop = errors.New("too many levels of symbolic links")
+	errNotFile  = errors.New("not a regular file")
 )
 
 // refusal is why a place was not read, in a form that can be shown.

@@ -13,6 +13,12 @@ const (
 	// unchanged to be read all the same: somebody forgot to close it.
 	restHeldOpen = 30 * time.Second
 
+	// tickFine and tickCoarse are the steps in which file times move: a timer
+	// tick of at most 10 ms (before Linux 6.13), or whole seconds, two of them
+	// on FAT.
+	tickFine   = 20 * time.Millisecond
+	tickCoarse = 2 * time.Second
+
 	retryFirst = 5 * time.Millisecond
 	retryMost  = time.Second
 )
@@ -35,6 +41,19 @@ func rested(st stamp, seen rest, heldOpen bool, now time.Time) bool {
 		return true
 	}
 	return now.Sub(st.lastChange()) >= byClock
+}
+
+// racy tells whether a file that was read at the given time could have changed
+// since without another stamp: within the tick that its times show.
+func racy(st stamp, read time.Time) bool {
+	if st == (stamp{}) {
+		return false
+	}
+	tick := tickFine
+	if st.mtime%int64(time.Second) == 0 {
+		tick = tickCoarse
+	}
+	return read.Sub(st.lastChange()) < tick
 }
 
 // nextRetry doubles the time between two looks at a busy file.

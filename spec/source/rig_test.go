@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait of a test.
-const patience = 5 * time.Second
+const patience = 20 * time.Second
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)

@@ -1,6 +1,9 @@
 package source
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,6 +89,57 @@ func TestAnotherFileSystem(t *testing.T) {
 	r.wants("a")
 }
 
+// Nobody can write through a read-only mount, whatever the modes in it say.
+func TestReadOnlyMount(t *testing.T) {
+	if !inUserNamespace(t, unix.CLONE_NEWNS) {
+		return
+	}
+	must(t, unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+	base := newDir(t)
+	must(t, unix.Mount("none", base, "tmpfs", 0, "mode=777"))
+	t.Cleanup(func() { must(t, unix.Unmount(base, unix.MNT_DETACH)) })
+	dir := filepath.Join(base, "manifests")
+	must(t, os.Mkdir(dir, 0o777))
+	must(t, os.Chmod(dir, 0o777))
+	replace(t, filepath.Join(dir, "a.yaml"), manifest("a", "1"))
+	must(t, os.Chmod(filepath.Join(dir, "a.yaml"), 0o666))
+	r := start(t, dir, polling(5*time.Millisecond))
+	r.directory(spec.ReasonUntrusted)
+	must(t, unix.Mount("none", base, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	r.directory("")
+	r.arg("a", "1")
+}
+
+// With an access control list the group bits are a mask: whom it lets in they
+// do not say.
+func TestACLIsNoPrivateGroup(t *testing.T) {
+	path := filepath.Join(newDir(t), "a.yaml")
+	must(t, os.WriteFile(path, nil, 0o664))
+	must(t, os.Chmod(path, 0o664))
+	st, err := lstat(path)
+	must(t, err)
+	tr := newTrust(os.Getuid(), nil)
+	tr.groups.known = map[[2]uint32]bool{{st.uid, st.gid}: true}
+	if r := tr.place(path, st); r != nil {
+		t.Fatalf("without a list: %v", r)
+	}
+	// user::rw-, user:54321:rw-, group::r--, mask::rw-, other::r-- (acl(5))
+	acl := []byte{2, 0, 0, 0}
+	for _, e := range [][3]uint32{{1, 6, 1<<32 - 1}, {2, 6, 54321}, {4, 4, 1<<32 - 1}, {16, 6, 1<<32 - 1}, {32, 4, 1<<32 - 1}} {
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[0]))
+		acl = binary.LittleEndian.AppendUint16(acl, uint16(e[1]))
+		acl = binary.LittleEndian.AppendUint32(acl, e[2])
+	}
+	if err := unix.Setxattr(path, "system.posix_acl_access", acl, 0); err == unix.ENOTSUP {
+		t.Skip("no access control lists on the file system of the temporary directory")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if r := tr.place(path, st); r == nil {
+		t.Error("a file that another user is let write is trusted")
+	}
+}
+
 // A lease is refused for another user's file: it is read when it has come to
 // rest.
 func TestAnothersFileIsReadAtRest(t *testing.T) {
@@ -111,6 +165,52 @@ func TestAnothersFileIsReadAtRest(t *testing.T) {
 	if !settled(h, st, rest{st, just}, just.Add(restSeen)) {
 		t.Error("a file at rest is not read")
 	}
+}
+
+// Whatever a writer does meanwhile, what is read was there as a whole.
+func TestReadingIsNeverTorn(t *testing.T) {
+	path := filepath.Join(newDir(t), "a.yaml")
+	const size = 8 << 10
+	must(t, os.WriteFile(path, bytes.Repeat([]byte("a"), size), 0o644))
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for fill := byte('a'); ; fill ^= 3 { // a, b, a, …
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+			if err != nil {
+				stopped <- err
+				return
+			}
+			for range 4 {
+				_, err = f.Write(bytes.Repeat([]byte{fill}, size/4))
+			}
+			if err := errors.Join(err, f.Close()); err != nil {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	whole := 0
+	for range 5000 {
+		c, err := readSettled(path, size, rest{}, time.Now(), nil)
+		switch {
+		case errors.Is(err, errBusy):
+		case err != nil:
+			t.Fatal(err)
+		case len(c.data) != size || bytes.Count(c.data, c.data[:1]) != size:
+			t.Fatalf("%d bytes, %d of them %q", len(c.data), bytes.Count(c.data, c.data[:1]), c.data[:1])
+		default:
+			whole++
+		}
+	}
+	close(stop)
+	must(t, <-stopped)
+	t.Logf("%d whole readings", whole)
 }
 
 // Root is let in everywhere, so this is another user's view.

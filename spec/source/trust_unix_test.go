@@ -137,6 +137,25 @@ func TestLinkOverAnUntrustedDirectory(t *testing.T) {
 	}
 }
 
+// The target of a link may stay the same while the way to it becomes unsafe.
+func TestStrayed(t *testing.T) {
+	dir, elsewhere := newDir(t), newDir(t)
+	replace(t, filepath.Join(elsewhere, "a.yaml"), manifest("a", "1"))
+	must(t, os.Symlink(filepath.Join(elsewhere, "a.yaml"), filepath.Join(dir, "a.yaml")))
+	s, err := New(Options{Dir: dir, UID: os.Getuid()})
+	must(t, err)
+	s.pass(time.Now())
+	defer s.watch.close()
+	f := s.cat.files["a.yaml"]
+	if s.strayed(f) {
+		t.Error("strayed, though nothing has changed")
+	}
+	must(t, os.Chmod(elsewhere, 0o757))
+	if !s.strayed(f) {
+		t.Error("the link leads over an untrusted directory, and that is not seen")
+	}
+}
+
 // Only root can give a file away.
 func TestForeignOwner(t *testing.T) {
 	if os.Getuid() != 0 {
