@@ -174,7 +174,7 @@ func (l *loop) listen(ports []uint16) {
 				l.Log.Error(err, "cannot read who listens")
 				return
 			}
-			l.world.Observed.Listeners = withListeners(l.world.Observed.Listeners, ports, found, at)
+			l.world.Observed = l.world.Observed.WithListeners(ports, found, at)
 		}
 	})
 }
@@ -194,19 +194,4 @@ func (l *loop) membersWith(ports []uint16) (ids []observe.Ident) {
 		}
 	}
 	return ids
-}
-
-// withListeners adds a reading of ports to what is known; the map that is known
-// stays as it is.
-func withListeners(known map[uint16]observe.Listener, asked []uint16, found map[uint16]observe.Listener, at time.Time) map[uint16]observe.Listener {
-	next := maps.Clone(known)
-	if next == nil {
-		next = make(map[uint16]observe.Listener, len(asked))
-	}
-	for _, port := range asked {
-		li, listening := found[port]
-		li.Port, li.Listening, li.At = port, listening, at
-		next[port] = li
-	}
-	return next
 }

@@ -92,8 +92,8 @@ func (a *attribution) connection(s *sighting) (*gathering, basis) {
 			g, b = to, b|how
 		}
 	}
-	if s.detail != nil && s.detail.scopeOf != "" && s.detail.scope == ScopeName(a.who.owner, s.detail.scopeOf) {
-		add(a.group(s.detail.scopeOf), byScope)
+	if d := s.detail; d != nil && d.scopeOf != "" && isScopeOf(d.scope, a.who.owner, d.scopeOf) {
+		add(a.group(d.scopeOf), byScope)
 	}
 	if a.leaderPIDs.has(s.sid) {
 		add(a.leaders[s.sid], bySession)

@@ -5,6 +5,8 @@
 // tested on every system; what asks the kernel stands in a file per system.
 //
 // Start reading at process.go (one process and the verdict on it), then
-// snapshot.go (all of them at one moment), then identity.go (how the verdict
-// comes about) and scan_linux.go (where the bytes come from).
+// snapshot.go (all of them at one moment) and scanner.go (how one becomes the
+// other). Whose a process is, identity.go, gathering.go and descent.go decide,
+// as pure functions of a table of sightings; where the bytes of that table come
+// from, table_linux.go and reader_linux.go say.
 package observe

@@ -15,7 +15,3 @@ var ErrGone = errors.New("the process is gone")
 
 // ErrStuck says that the kernel did not answer for a process in time.
 var ErrStuck = errors.New("reading the process does not come back")
-
-var errAlive = errors.New("the process still lives")
-
-var errNoListeners = errors.New("cannot tell who listens on this operating system")

@@ -1,8 +1,12 @@
 package observe
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 )
+
+var errAlive = errors.New("the process still lives")
 
 // ExitStatus tells how a process ended that is no child of ours, by the handle
 // that is held on it. While it is a zombie, field 52 of proc_pid_stat(5) has

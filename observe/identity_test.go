@@ -52,7 +52,7 @@ func known(s *sighting) {
 }
 func inScope(owner spec.Owner) func(*sighting) {
 	return func(s *sighting) {
-		s.detail = &detail{scope: ScopeName(owner, testInstance), scopeOf: testInstance}
+		s.detail = &detail{scope: ScopeName(owner, testInstance) + scopeSuffix, scopeOf: testInstance}
 		s.environ = environPlain
 	}
 }
@@ -165,8 +165,11 @@ func TestAttribute(t *testing.T) {
 			want: map[int]string{100: "Ours main"},
 		},
 		"another namespace is never main": {
+			table: []sighting{proc(100, 1000, nested)}, want: map[int]string{100: "NotOurs"},
+		},
+		"not even by the ledger, which leaves a doubt": {
 			table: []sighting{proc(100, 1000, nested)}, known: []Witness{ledger},
-			want: map[int]string{100: "NotOurs"},
+			want: map[int]string{100: "CannotTell doubt of a"},
 		},
 		"another namespace in the session": {
 			table: []sighting{proc(100, 1000), proc(101, 1400, nested, inSession(100))},

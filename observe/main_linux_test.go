@@ -22,6 +22,9 @@ import (
 // roleVar says what part the test binary plays when it runs as a child.
 const roleVar = "OBSERVE_TEST_ROLE"
 
+// quickExit keeps the race detector from sleeping for a second at each exit.
+const quickExit = "GORACE=atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
 		play(role)
@@ -40,7 +43,7 @@ func play(role string) {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Env = append(os.Environ(), roleVar+"="+rest)
 		if strings.Contains(role, "bare") {
-			cmd.Env = []string{roleVar + "=" + rest}
+			cmd.Env = []string{roleVar + "=" + rest, quickExit}
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: strings.Contains(role, "session")}
 		if strings.Contains(role, "namespace") {
@@ -88,7 +91,7 @@ type child struct {
 func start(t *testing.T, role string, env []string, change ...func(*exec.Cmd)) *child {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append([]string{roleVar + "=" + role}, env...)
+	cmd.Env = append([]string{roleVar + "=" + role, quickExit}, env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Stderr = os.Stderr
 	for _, f := range change {
@@ -107,21 +110,24 @@ func start(t *testing.T, role string, env []string, change ...func(*exec.Cmd)) *
 	}
 	c := &child{t: t, cmd: cmd, stdin: stdin}
 	t.Cleanup(c.stop)
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() {
+	lines, ready := bufio.NewScanner(stdout), false
+	expected := strings.Count(role, "spawn") + strings.Count(role, "listen")
+	for !(ready && len(c.started) == expected) && lines.Scan() {
 		word, value, _ := strings.Cut(lines.Text(), " ")
 		switch word {
 		case "started":
 			n, _ := strconv.Atoi(value)
 			c.started = append(c.started, n)
 		case "ready":
-			return c
+			ready = true
 		default:
 			t.Fatalf("child says %q", lines.Text())
 		}
 	}
-	t.Fatalf("child of role %q ended before it was ready", role)
-	return nil
+	if !ready {
+		t.Fatalf("child of role %q ended before it was ready", role)
+	}
+	return c
 }
 
 func (c *child) pid() int { return c.cmd.Process.Pid }

@@ -1,9 +1,11 @@
 package observe
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,6 +81,7 @@ func TestScanAfterEndOfMain(t *testing.T) {
 	_, env := marked(t)
 	c := start(t, "spawn bare sleep", env)
 	s := newScanner(t)
+	s.table.sights.settle = 0 // nothing is read again for being young
 	live := only(t, scan(t, s, Full))
 	kill(t, c.pid())
 	_, _ = c.cmd.Process.Wait()
@@ -100,6 +103,22 @@ func TestScanAfterEndOfMain(t *testing.T) {
 	awaitEnd(t, c.started[0])
 	if gone := scan(t, s, Look).InstancesOf(testKey); len(gone) != 0 {
 		t.Errorf("a Look still shows %+v of an instance that is gone", gone[0])
+	}
+}
+
+func TestScanProvesTheEndInOneLook(t *testing.T) {
+	_, env := marked(t)
+	c := start(t, "spawn plain sleep", env)
+	s := newScanner(t)
+	s.table.sights.settle = 0
+	only(t, scan(t, s, Full))
+	for _, pid := range []int{c.pid(), c.started[0]} { // the member may stay a zombie
+		kill(t, pid)
+		awaitEnd(t, pid)
+	}
+	_, _ = c.cmd.Process.Wait()
+	if left := scan(t, s, Look).InstancesOf(testKey); len(left) != 0 {
+		t.Errorf("left: %+v", left[0])
 	}
 }
 
@@ -195,6 +214,67 @@ func TestScanTestsUserAndNamespace(t *testing.T) {
 			t.Errorf("sandboxed member: %+v", p)
 		}
 	})
+}
+
+func TestScanShowsUnattributed(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
+	c := start(t, "spawn session+leave sleep", nil)
+	awaitEnd(t, c.pid())
+	orphan := c.started[0]
+	t.Cleanup(func() { // ours now, so ours to reap
+		_ = c.stdin.Close()
+		var status unix.WaitStatus
+		_, _ = unix.Wait4(orphan, &status, 0, nil)
+	})
+	s := newScanner(t)
+	if p := byPID(scan(t, s, Full).Unattributed, orphan); p != nil {
+		t.Errorf("a young one may be a start that is under way: %+v", p)
+	}
+	s.table.sights.settle = 0
+	snap := scan(t, s, Full)
+	if p := byPID(snap.Unattributed, orphan); p == nil || p.Verdict == Ours || len(p.Evidence) == 0 {
+		t.Errorf("orphan: %+v", p)
+	}
+	w := Witness{Key: testKey, ID: "u-1", Main: identOf(t, orphan), Handle: true}
+	if p := byPID(scan(t, s, Look, w).Unattributed, orphan); p != nil {
+		t.Errorf("a child with a witness is unattributed: %+v", p)
+	}
+}
+
+// TestScanByOrdinaryUser runs a scan of its own as another user.
+func TestScanByOrdinaryUser(t *testing.T) {
+	const others = "OBSERVE_TEST_OTHERS"
+	if pid, _ := strconv.Atoi(os.Getenv(others)); pid != 0 {
+		_, env := marked(t)
+		c := start(t, "spawn session sleep", env)
+		s := newScanner(t)
+		for _, depth := range []Depth{Full, Look, Resync} {
+			snap := scan(t, s, depth)
+			if in := only(t, snap); in.Main == nil || in.Main.PID != c.pid() || len(in.Members) != 1 {
+				t.Errorf("depth %d: %+v", depth, in)
+			}
+			if i := find(s.table.rows, int32(pid)); byPID(snap.Others, pid) != nil || i < 0 || s.table.rows[i].environ != environNotRead {
+				t.Errorf("depth %d: another user's process was read", depth)
+			}
+		}
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start processes of two users")
+	}
+	_, env := marked(t)
+	root := start(t, "sleep", env)
+	cmd := exec.Command(copyOfSelf(t), "-test.run", "^TestScanByOrdinaryUser$", "-test.v")
+	cmd.Env = append(os.Environ(), fmt.Sprint(others, "=", root.pid()))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.Dir = "/"
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "PASS: TestScanByOrdinaryUser") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 func TestScanIsRightAtEveryDepth(t *testing.T) {

@@ -79,7 +79,7 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 	}
 	s.complete = true
 	s.last.Complete, s.last.Began, s.last.Err = true, began, nil
-	s.last.Blocked = s.table.aside.list()
+	s.last.Blocked = s.table.blocked()
 	return s.last
 }
 

@@ -1,11 +1,6 @@
 package observe
 
-import (
-	"bytes"
-	"strings"
-
-	"github.com/proc-controller/proc-controller/spec"
-)
+import "bytes"
 
 // status is what proc_pid_status(5) says beside stat.
 type status struct {
@@ -73,20 +68,3 @@ func parseCgroup(b []byte) string {
 	}
 	return ""
 }
-
-// scopeOf finds the scope of ours that a cgroup path leads through, the
-// innermost if there are several.
-func scopeOf(cgroup string) (name string, id spec.Instance, ok bool) {
-	for cgroup != "" {
-		i := strings.LastIndexByte(cgroup, '/')
-		name = cgroup[i+1:]
-		if _, id, ok = ParseScopeName(name); ok {
-			return name, id, true
-		}
-		cgroup = cgroup[:max(i, 0)]
-	}
-	return "", "", false
-}
-
-// isUnit says that the name of a scope is that of a systemd unit.
-func isUnit(name string) bool { return strings.HasSuffix(name, scopeSuffix) }

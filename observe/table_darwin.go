@@ -14,16 +14,18 @@ import (
 // table is the process table of macOS, read through sysctl(3). One call gives
 // all processes; the environment takes one call for each of the user's own.
 type table struct {
-	uid   uint32
-	rows  []sighting
-	aside *setAside
+	uid  uint32
+	rows []sighting
 }
 
 func openTable(o ScannerOptions) (*table, error) {
-	return &table{uid: uint32(o.UID), aside: newSetAside(o.Stall)}, nil
+	return &table{uid: uint32(o.UID)}, nil
 }
 
 func (t *table) close() error { return nil }
+
+// blocked is empty: sysctl(3) does not wait for other processes.
+func (t *table) blocked() []int { return nil }
 
 // refresh reads all processes, whatever the policy: the environment again only
 // of those that are new, young, or asked for.

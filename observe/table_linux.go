@@ -47,6 +47,9 @@ func openTable(o ScannerOptions) (*table, error) {
 
 func (t *table) close() error { return unix.Close(t.proc) }
 
+// blocked are the pids that are set aside.
+func (t *table) blocked() []int { return t.aside.list() }
+
 // refresh reads the process table as the policy says, and tells whether
 // anything has changed that could change a conclusion. On error the rows are
 // what they were.

@@ -9,8 +9,7 @@ import (
 
 // table is no process table: on this system nothing is ever confirmed.
 type table struct {
-	rows  []sighting
-	aside *setAside
+	rows []sighting
 }
 
 const maxStartTicks = 0
@@ -18,6 +17,8 @@ const maxStartTicks = 0
 func openTable(ScannerOptions) (*table, error) { return nil, ErrUnsupported }
 
 func (t *table) close() error { return nil }
+
+func (t *table) blocked() []int { return nil }
 
 func (t *table) refresh(context.Context, *policy) (bool, error) { return false, ErrUnsupported }
 
