@@ -5,9 +5,11 @@ package actuate
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
-	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // counts is what a leak would show in.
@@ -26,23 +28,19 @@ func census(t testing.TB) (c counts) {
 	return counts{len(fds), runtime.NumGoroutine(), len(children(t)), len(tasks)}
 }
 
-// children lists the children of this process, zombies among them.
-func children(t testing.TB) (pids []int) {
+// describe tells for a failure what a process is.
+func describe(pid int) string {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return string(b[:min(len(b), 60)])
+}
+
+// children lists the children of this process, zombies among them, but not what
+// was forked without a session of its own: that is no child of an Actuator.
+func children(t testing.TB) []int {
 	t.Helper()
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, task := range tasks {
-		b, err := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
-		if err != nil {
-			continue
-		}
-		for field := range strings.FieldsSeq(string(b)) {
-			if pid, err := strconv.Atoi(field); err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
+	own, _ := unix.Getsid(0)
+	return slices.DeleteFunc(childPIDs(), func(pid int) bool {
+		sid, err := unix.Getsid(pid)
+		return err == nil && sid == own
+	})
 }

@@ -1,7 +1,6 @@
 package actuate
 
 import (
-	"errors"
 	"os"
 	"strconv"
 
@@ -16,46 +15,58 @@ import (
 const maxRounds = 8
 
 // deliverOneByOne is for kernels that cannot signal a group through a pidfd
-// (before Linux 6.9): kill(2) would address it by its number alone. The leader
-// goes last, since its life is what proves that the number means its group.
+// (before Linux 6.9): kill(2) would address it by its number alone. The life of
+// the leader is what proves that the number means its group, so the leader goes
+// last, and is stopped before a SIGKILL: it might end when its children do.
 // SIGKILL is repeated until a round finds nobody new.
 func deliverOneByOne(leader int, id observe.Ident, sig unix.Signal) error {
-	reached := map[observe.Ident]bool{}
-	for range maxRounds {
-		fresh := 0
-		for _, pid := range groupPIDs(id.PID) {
-			if pid == id.PID || !alive(leader) {
-				continue
-			}
-			if member, ok := signalGroupMember(pid, id.PID, sig, reached); ok {
-				reached[member] = true
-				fresh++
-			}
+	rounds := 1
+	if sig == unix.SIGKILL {
+		rounds = maxRounds
+		if err := deliver(leader, unix.SIGSTOP, 0); err != nil {
+			return err
 		}
-		if fresh == 0 || sig != unix.SIGKILL {
+	}
+	reached := map[observe.Ident]bool{}
+	for range rounds {
+		members := openGroup(leader, id.PID, reached)
+		for member, fd := range members {
+			reached[member] = true
+			_ = deliver(fd, sig, 0)
+			unix.Close(fd)
+		}
+		if len(members) == 0 {
 			break
 		}
 	}
-	return deliver(leader, sig, 0)
+	if err := deliver(leader, sig, 0); err != nil && len(reached) == 0 {
+		return err
+	}
+	return nil
 }
 
-// signalGroupMember signals one process if it still is in the group. Those that
-// were reached before are skipped.
-func signalGroupMember(pid, group int, sig unix.Signal, reached map[observe.Ident]bool) (observe.Ident, bool) {
-	fd, err := openPidfd(pid)
-	if err != nil {
-		return observe.Ident{}, false
+// openGroup opens a handle on each process of the group that was not reached
+// yet, as long as its leader lives.
+func openGroup(leader, group int, reached map[observe.Ident]bool) map[observe.Ident]int {
+	members := map[observe.Ident]int{}
+	for _, pid := range groupPIDs(group) {
+		if pid == group || refuse(pid) != nil {
+			continue
+		}
+		fd, err := openPidfd(pid)
+		if err != nil {
+			continue
+		}
+		start, err := startTick(pid)
+		id := observe.Ident{PID: pid, Start: start}
+		pgid, pgidErr := unix.Getpgid(pid)
+		if err != nil || reached[id] || pgidErr != nil || pgid != group || !alive(fd) || !alive(leader) {
+			unix.Close(fd)
+			continue
+		}
+		members[id] = fd
 	}
-	defer unix.Close(fd)
-	start, err := startTick(pid)
-	id := observe.Ident{PID: pid, Start: start}
-	if err != nil || reached[id] || refuse(pid) != nil {
-		return id, false
-	}
-	if pgid, err := unix.Getpgid(pid); err != nil || pgid != group || !alive(fd) {
-		return id, false
-	}
-	return id, deliver(fd, sig, 0) == nil
+	return members
 }
 
 // groupPIDs lists the processes of a group, as they are at this moment.
@@ -83,9 +94,5 @@ func procNames() ([]string, error) {
 		return nil, err
 	}
 	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return nil, errors.Join(err)
-	}
-	return names, nil
+	return d.Readdirnames(-1)
 }

@@ -3,6 +3,8 @@ package actuate
 import (
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,31 +63,70 @@ func (o *orphanReaper) run() {
 	}
 }
 
-// reapAll reaps until the first zombie that the kernel names is not an orphan.
-// Such a one hides what comes after it, but only until its own waiter has taken
-// it, which pokes again (or was announced by a SIGCHLD that is still to come).
+// reapAll reaps every orphan that has ended. The kernel names one zombie at a
+// time, and the same one until somebody takes it: one that is not ours to take
+// hides what comes after it, so then the children are gone through one by one.
 func (o *orphanReaper) reapAll() {
-	for o.reapOne() {
+	for {
+		switch o.reapOne(unix.P_ALL, 0) {
+		case nothing:
+			return
+		case notOurs:
+			for _, pid := range childPIDs() {
+				o.reapOne(unix.P_PID, pid)
+			}
+			return
+		}
 	}
 }
+
+// What came of looking for a zombie to reap.
+type reaping uint8
+
+const (
+	nothing reaping = iota // none has ended
+	notOurs                // one has, and somebody else waits for it
+	reaped
+)
 
 // reapOne peeks (waitid(2) WNOWAIT) and reaps by pid only if the zombie is an
 // orphan. The fork lock keeps a child from being taken for one between its fork
 // and its registration.
-func (o *orphanReaper) reapOne() bool {
+func (o *orphanReaper) reapOne(idType, id int) reaping {
 	o.spawner.forking.Lock()
 	defer o.spawner.forking.Unlock()
-	info, err := waitid(unix.P_ALL, 0, unix.WNOWAIT)
-	if err != nil || info.pid == 0 || o.reaper.isOwn(info.pid) {
-		return false
+	info, err := waitid(idType, id, unix.WNOWAIT)
+	if err != nil || info.pid == 0 {
+		return nothing
 	}
 	// Every process of ours began a session, so what is still in this one was
-	// forked by somebody else in this program, who waits for it.
-	if sid, err := unix.Getsid(info.pid); err == nil && sid == o.session {
-		return false
+	// forked by somebody else in this program, or before its execve(2).
+	sid, err := unix.Getsid(info.pid)
+	if err == nil && sid == o.session || o.reaper.isOwn(info.pid) {
+		return notOurs
 	}
-	_, err = waitid(unix.P_PID, info.pid, 0)
-	return err == nil
+	if _, err = waitid(unix.P_PID, info.pid, 0); err != nil {
+		return nothing
+	}
+	return reaped
+}
+
+// childPIDs lists the children of this process: proc_pid_task(5) has a file of
+// them for each thread (CONFIG_PROC_CHILDREN). Without such files it is empty.
+func childPIDs() (pids []int) {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return nil
+	}
+	for _, t := range threads {
+		b, _ := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		for field := range strings.FieldsSeq(string(b)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
 }
 
 // Close ends run.

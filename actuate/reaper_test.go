@@ -3,19 +3,24 @@
 package actuate
 
 import (
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sys/unix"
 
+	"github.com/proc-controller/proc-controller/actuate/scope"
 	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 func TestOrphansAreReaped(t *testing.T) {
 	a := newActuator(t)
-	in := mustStart(t, a, shell(t, `setsid sh -c 'echo $$$$; exec sleep 0.05' & sleep 0.02`))
+	in := mustStart(t, a, shell(t, `setsid sh -c 'echo $$$$; exec sleep 0.3' & sleep 0.02`))
 	pid, err := strconv.Atoi(strings.TrimSpace(output(t, in)))
 	if err != nil {
 		t.Fatal(err)
@@ -23,6 +28,43 @@ func TestOrphansAreReaped(t *testing.T) {
 	eventually(t, "the orphan is gone and no zombie", func() bool { return state(pid) == 0 })
 	if x := nextExit(t, a, in.LastMain); !x.Known || x.Code != 0 {
 		t.Errorf("known %v, code %d", x.Known, x.Code)
+	}
+}
+
+// A zombie that somebody else in this program has to wait for is left to them,
+// and hides no orphan.
+func TestOrphansAreReapedBehindAForeignZombie(t *testing.T) {
+	foreign := exec.Command("true")
+	if err := foreign.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it has ended", func() bool { return state(foreign.Process.Pid) == 'Z' })
+	a := newActuator(t)
+	in := mustStart(t, a, shell(t, `setsid sh -c 'echo $$$$; exec sleep 0.3' & sleep 0.02`))
+	pid, err := strconv.Atoi(strings.TrimSpace(output(t, in)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the orphan is gone and no zombie", func() bool { return state(pid) == 0 })
+	if err := foreign.Wait(); err != nil {
+		t.Errorf("its status was taken: %v", err)
+	}
+}
+
+// A child that has ended and that nobody has waited for yet is no orphan.
+func TestOrphanReaperLeavesChildrenToTheirWaiters(t *testing.T) {
+	a := newActuator(t)
+	null := int(a.null.Fd())
+	l := &launch{path: "/bin/sh", argv: []string{"sh", "-c", "exit 7"}, dir: "/", input: null, output: null, cgroup: -1}
+	c, err := a.spawner.Start(l, a.reaper.expect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	eventually(t, "it has ended", func() bool { return state(c.pid) == 'Z' })
+	a.reaper.orphans.reapAll()
+	if code := a.reaper.reap(c); code != 7 {
+		t.Errorf("its status is %d: somebody else has taken it", code)
 	}
 }
 
@@ -56,6 +98,11 @@ func TestOrphanReaperStealsNoStatus(t *testing.T) {
 			t.Errorf("%v: known %v, code %d, not %d", x.Ident, x.Known, x.Code, want[x.Ident])
 		}
 	}
+	t.Cleanup(func() {
+		for _, pid := range children(t) {
+			t.Log("left:", describe(pid))
+		}
+	})
 	eventually(t, "no child is left", func() bool { return len(children(t)) == 0 })
 }
 
@@ -90,5 +137,37 @@ func TestManyChildrenCostNoThreads(t *testing.T) {
 	if n := len(children(t)); n != 100 {
 		t.Errorf("%d children", n)
 	}
-	_ = unix.SIGKILL
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	life := func() {
+		a, err := New(Options{Owner: "test", UID: os.Getuid(), StateDir: t.TempDir(), Scopes: scope.Off, Log: logr.Discard()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := entry(t, "sleep", "100")
+		e.Object.Spec.Ports = []spec.Port{{Name: "http"}}
+		in, err := a.Start(e, newToken(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Close()
+		if _, ok := <-a.Exits(); ok {
+			t.Error("an end was reported after Close")
+		}
+		if dead(in.LastMain.PID) {
+			t.Error("Close has ended a child")
+		}
+		endByPID(t, in.LastMain)
+		_, _ = unix.Wait4(in.LastMain.PID, nil, 0, nil)
+	}
+	life()
+	before := census(t)
+	for range 20 {
+		life()
+	}
+	eventually(t, "as before", func() bool {
+		now := census(t)
+		return now.fds <= before.fds && now.goroutines <= before.goroutines && now.threads <= before.threads+2
+	})
 }

@@ -23,13 +23,20 @@ func family(t *testing.T, a *Actuator) (in *observe.Instance, inGroup, outside o
 	t.Helper()
 	in = mustStart(t, a, shell(t, `
 		trap 'echo main got it' TERM
-		(trap 'echo child got it; exit' TERM; while :; do sleep 0.01; done) &
+		(trap 'echo child got it; exit' TERM; echo ready; while :; do sleep 0.01; done) &
 		child=$!
-		setsid sh -c 'trap "echo outside got it; exit" TERM; while :; do sleep 0.01; done' &
-		echo $child $!
+		setsid sh -c 'trap "echo outside got it; exit" TERM; echo ready; while :; do sleep 0.01; done' &
+		echo pids $child $! .
 		while :; do wait; sleep 0.01; done`))
-	fields := strings.Fields(output(t, in))
-	return in, identNow(t, fields[0]), identNow(t, fields[1])
+	var pids []string
+	eventually(t, "all three are ready", func() bool {
+		text := output(t, in)
+		if _, rest, ok := strings.Cut(text, "pids "); ok {
+			pids = strings.Fields(rest)
+		}
+		return strings.Count(text, "ready") == 2 && len(pids) > 2
+	})
+	return in, identNow(t, pids[0]), identNow(t, pids[1])
 }
 
 func identNow(t *testing.T, pid string) observe.Ident {
@@ -145,6 +152,7 @@ func TestSignalRefuses(t *testing.T) {
 		}, "another process"},
 		{"what cannot be told", func(in *observe.Instance) { in.Members[0].Verdict = observe.CannotTell }, "CannotTell"},
 		{"what is not ours", func(in *observe.Instance) { in.Members[0].Verdict = observe.NotOurs }, "NotOurs"},
+		{"another instance's", func(in *observe.Instance) { in.ID, in.Members[0].Instance = "other-1", "other-1" }, "refused"},
 		{"pid 1", func(in *observe.Instance) { in.Members[0].PID = 1 }, "never"},
 		{"pid 0", func(in *observe.Instance) { in.Members[0].PID = 0 }, "never"},
 		{"pid -1", func(in *observe.Instance) { in.Members[0].PID = -1 }, "never"},
@@ -199,7 +207,9 @@ func TestDeliverOneByOneEndsTheGroup(t *testing.T) {
 	if err := deliverOneByOne(h.fd, in.LastMain, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	nextExit(t, a, in.LastMain)
+	if x := nextExit(t, a, in.LastMain); x.Signal != int(unix.SIGKILL) {
+		t.Errorf("the leader ended by itself: code %d", x.Code)
+	}
 	for _, id := range rest {
 		eventually(t, id.String()+" is dead", func() bool { return dead(id.PID) })
 	}

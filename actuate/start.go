@@ -4,7 +4,6 @@ package actuate
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -98,8 +97,16 @@ func (s *start) openOutput() {
 
 // prepareFence asks for a scope. The probe gets the environment of the child
 // without the markers, or a scan would take it for a workload.
+//
+// What a wrapper fails to execute looks like a program that has failed, or is
+// given to a shell (execvp(3)), so here the interpreter is looked at before.
 func (s *start) prepareFence() (err error) {
 	sp := &s.entry.Object.Spec
+	if s.opts.Scopes != scope.Off && sp.Scope != spec.ScopeOff {
+		if err := checkInterpreter(s.program, s.dir); err != nil {
+			return err
+		}
+	}
 	s.fence, err = s.scopes.Prepare(s.waits, scope.Request{
 		Key: s.entry.Key, Env: withoutMarkers(s.env, s.markers), Dir: s.dir, Policy: sp.Scope, Limits: sp.Resources.Limits,
 	})
@@ -183,72 +190,6 @@ func (s *start) explain(l *launch, err error) error {
 		return explainExec(l, errno)
 	}
 	return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
-}
-
-// settle proves that the child is what and where it should be, and begins to
-// watch it.
-func (s *start) settle() (*observe.Instance, error) {
-	id, err := identOf(s.child)
-	if err != nil {
-		return nil, startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
-	}
-	sc, err := s.fence.Verify(s.waits, id.PID)
-	if err != nil {
-		_ = s.scopes.Kill(sc) // beside the group; there may be no cgroup yet
-		return nil, s.explainScope(err)
-	}
-	s.nameOutput()
-	h := &handle{ident: id, fd: s.child.fd, child: true}
-	if sc.Cgroup != "" {
-		h.oom = func() bool { return s.scopes.OOMKilled(sc) }
-	}
-	if err := s.reaper.add(h); err != nil {
-		return nil, startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
-	}
-	if s.logPath != "" {
-		s.logs.Add(s.logPath)
-	}
-	return s.instance(id, sc), nil
-}
-
-// explainScope turns a child that is not in its scope into a start error, with
-// what the wrapper had to say.
-func (s *start) explainScope(err error) error {
-	reason := spec.ReasonScopeFailed
-	if errors.Is(err, scope.ErrLimitsNotApplied) {
-		reason = spec.ReasonLimitsNotApplied
-	}
-	if line := LastLine(s.logPath); line != "" {
-		err = fmt.Errorf("%w (it wrote: %s)", err, line)
-	}
-	return startErrorf(reason, "cannot run %s in a scope: %v", s.program, err)
-}
-
-// nameOutput gives the output file the name of the instance, if that came out
-// differently from what it was going to be.
-func (s *start) nameOutput() {
-	final := s.LogPath(s.entry.Key, s.markers.Instance)
-	if s.logPath == "" || s.logPath == final {
-		return
-	}
-	if err := os.Rename(s.logPath, final); err == nil {
-		s.logPath = final
-	}
-}
-
-func (s *start) instance(id observe.Ident, sc observe.Scope) *observe.Instance {
-	return &observe.Instance{
-		Key: s.entry.Key, ID: s.markers.Instance, Hash: s.entry.Hash,
-		OnExit: s.markers.OnExit, Ports: s.ports,
-		Main:     s.mainProcess(id, s.opts.UID, os.Getpid(), s.entry.Key, sc.Cgroup),
-		LastMain: id, StartedAt: s.began, Scope: sc, Log: s.logPath, Child: true,
-	}
-}
-
-// kill ends what was spawned by a start that failed afterwards.
-func (s *start) kill() {
-	killChild(s.child)
-	s.reaper.reap(s.child)
 }
 
 // undo releases what a failed start had taken.

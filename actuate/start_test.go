@@ -37,6 +37,9 @@ func TestStartGivesTheChildItsOwnSessionAndNothingElse(t *testing.T) {
 
 func TestStartNamesTheInstanceByTheTickOfItsFork(t *testing.T) {
 	a := newActuator(t)
+	// The thread that forks is held up for many ticks after the start is ready.
+	a.spawner.forking.Lock()
+	time.AfterFunc(100*time.Millisecond, a.spawner.forking.Unlock)
 	in := mustStart(t, a, shell(t, `echo "$PROC_CONTROLLER_INSTANCE"; sleep 100`))
 	if got := strings.TrimSpace(output(t, in)); got != string(in.ID) {
 		t.Errorf("the child knows itself as %q, the instance is %q", got, in.ID)

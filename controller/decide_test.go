@@ -261,19 +261,6 @@ func TestBackoffGrowsAndResets(t *testing.T) {
 	}
 }
 
-func TestStopIsNoCrash(t *testing.T) {
-	in := instance(files, "a", 1)
-	h := History{}.With(
-		Started{Key: files, Instance: recordOf(in, true)},
-		StopAsked{Key: files, ID: in.ID, Reason: spec.ReasonSpecChanged, At: t0},
-		Exited{Key: files, ID: in.ID, Hash: "a", Termination: spec.Termination{ExitCode: 1, FinishedAt: t0}},
-	)
-	k := h.Of(files)
-	if k.Crashes != 0 || k.Last.Reason != spec.ReasonStopped {
-		t.Errorf("crashes %d, reason %s; want none, Stopped", k.Crashes, k.Last.Reason)
-	}
-}
-
 func TestHistoryIsPersistent(t *testing.T) {
 	a := History{}.With(exit(files, "a", 1, time.Hour)...)
 	before := *a.Of(files)

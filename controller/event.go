@@ -123,6 +123,12 @@ type Remembered struct {
 	KeyHistory
 }
 
+// Rebooted says that what is known of a key is from another boot: nothing of it
+// runs.
+type Rebooted struct {
+	Key spec.Key
+}
+
 // EventKey and its like name the key that an event is about.
 func (e StartAsked) EventKey() spec.Key  { return e.Key }
 func (e Started) EventKey() spec.Key     { return e.Key }
@@ -137,6 +143,7 @@ func (e Gone) EventKey() spec.Key        { return e.Key }
 func (e Resolving) EventKey() spec.Key   { return e.Key }
 func (e Resolved) EventKey() spec.Key    { return e.Key }
 func (e Remembered) EventKey() spec.Key  { return e.Key }
+func (e Rebooted) EventKey() spec.Key    { return e.Key }
 
 func (e StartAsked) fold(k *KeyHistory) { k.Starting = append(k.Starting, e) }
 
@@ -191,12 +198,8 @@ func (e Watched) fold(k *KeyHistory) {
 // instance ran for a healthy stretch.
 func (e Exited) fold(k *KeyHistory) {
 	t := e.Termination
-	stop := k.stop(e.ID)
-	if stop != nil {
-		t.Reason = spec.ReasonStopped
-	}
 	k.Last = &t
-	if stop != nil || e.Hash != k.Hash {
+	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}
 	if e.ResetAfter > 0 && t.FinishedAt.Sub(t.StartedAt) >= e.ResetAfter {
@@ -256,6 +259,8 @@ func (e Resolving) fold(k *KeyHistory) { k.Resolving = true }
 func (e Resolved) fold(k *KeyHistory) { k.Resolving, k.Resolved = false, &e }
 
 func (e Remembered) fold(k *KeyHistory) { *k = *e.KeyHistory.clone() }
+
+func (e Rebooted) fold(k *KeyHistory) { k.Instances = nil }
 
 func (k *KeyHistory) dropStarting(token string) {
 	k.Starting = slices.DeleteFunc(k.Starting, func(s StartAsked) bool { return s.Token == token })

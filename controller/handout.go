@@ -146,8 +146,12 @@ func (l *loop) exited(e observe.Exit) {
 		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID,
 		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
 	}
+	planned := l.world.History.Of(of.key).stop(of.ID) != nil
+	if planned {
+		exit.Termination.Reason = spec.ReasonStopped // the ledger has no record of the stop itself
+	}
 	l.note(exit)
-	if planned := l.world.History.Of(of.key).stop(of.ID) != nil; planned || of.Log == "" {
+	if planned || of.Log == "" {
 		l.logExit(exit)
 		return
 	}

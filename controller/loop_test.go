@@ -15,11 +15,11 @@ import (
 
 // within runs a test of the loop in a bubble with its own clock, and reports
 // what went wrong outside of it.
-func within(t *testing.T, seed uint64, f func(m *machine, c *Controller)) (faults []string) {
+func within(t *testing.T, seed uint64, f func(m *machine, c *Controller), change ...func(*Options)) (faults []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(seed)
-		c := m.controller()
+		c := m.controller(change...)
 		ctx, cancel := context.WithCancel(t.Context())
 		go c.Run(ctx)
 		f(m, c)

@@ -23,16 +23,15 @@ type machine struct {
 	sets  chan *spec.Set
 	exits chan observe.Exit
 
-	mu       sync.Mutex
-	set      *spec.Set
-	setAt    time.Time // when it was published
-	procs    map[observe.Ident]*simulated
-	pid      int
-	failing  bool // scans fail
-	unready  bool // starts fail
-	faults   []string
-	did      []string // what was done since the last call of done
-	forgoten int
+	mu      sync.Mutex
+	set     *spec.Set
+	setAt   time.Time // when it was published
+	procs   map[observe.Ident]*simulated
+	pid     int
+	failing bool // scans fail
+	unready bool // starts fail
+	faults  []string
+	did     []string // what was done since the last call of done
 }
 
 // simulated is a process of the machine.
@@ -234,12 +233,17 @@ type discard struct{}
 
 func (discard) Append(any) {}
 
-// controller is a controller of this machine that remembers nothing.
-func (m *machine) controller() *Controller {
-	return New(Options{
+// controller is a controller of this machine that, unless changed, remembers
+// nothing.
+func (m *machine) controller(change ...func(*Options)) *Controller {
+	o := Options{
 		Owner: "test", Source: m, Observer: m, Actuator: m, Events: discard{}, Ledger: discard{},
 		Boot: "boot", Log: logr.Discard(),
-	})
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	return New(o)
 }
 
 // done gives what was done since it was last called.

@@ -56,24 +56,15 @@ func Restore(boot string, lines func(yield func(line []byte) bool)) History {
 			continue
 		}
 		e := decodeEvent(r.Type, r.Event)
-		if e == nil || r.Boot != boot && isInstance(e) {
+		if e == nil {
 			continue
 		}
-		if rm, ok := e.(Remembered); ok && r.Boot != boot {
-			rm.Instances = nil
-			e = rm
-		}
 		events = append(events, e)
+		if r.Boot != boot {
+			events = append(events, Rebooted{e.EventKey()})
+		}
 	}
 	return History{}.With(events...)
-}
-
-func isInstance(e Event) bool {
-	switch e.(type) {
-	case Started, Adopted, Gone:
-		return true
-	}
-	return false
 }
 
 func decodeEvent(kind string, raw []byte) Event {

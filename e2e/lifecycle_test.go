@@ -204,6 +204,35 @@ func TestStopReachesTheWholeTree(t *testing.T) {
 		}
 		return nil
 	})
+	began := time.Now()
 	r.remove("a.yaml")
 	nothingLeft(t, r.owner)
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it took %v: they were killed after the grace of 10 s, not stopped", took)
+	}
+}
+
+// What a crashed main process leaves is stopped before the next one starts, and
+// that it has gone is noticed when it has, not when the grace is over.
+func TestRemainsOfACrash(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	r.write("a.yaml", manifest("Agent", "a", `
+command: [sh, -c, 'sleep 1001 & wait']
+backoff: {initial: 10ms, max: 10ms}
+terminationGracePeriodSeconds: 600`))
+	first := r.running("agent/a")
+	eventually(t, soon, "two processes live", func() error {
+		if got := marked(r.owner); len(got) != 2 {
+			return fmt.Errorf("%v", got)
+		}
+		return nil
+	})
+	p, _ := lookup(first.Status.PID)
+	end(p)
+	r.replaced("agent/a", first)
+	if got := marked(r.owner); len(got) > 2 {
+		t.Errorf("%v live, want the two of the new instance", got)
+	}
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/go-logr/logr"
 
@@ -83,7 +80,7 @@ func (m *machine) open(f *runFlags) error {
 	m.closing(actuator.Close)
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: actuator,
-		Events: records.events, Ledger: records.ledger, History: records.history, Boot: observe.BootID(),
+		Events: records.events, Ledger: records.ledger, History: records.history, Boot: observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) },
 	})
 	m.server, err = api.Listen(api.Options{Path: socket, Viewer: m.controller, Log: m.log})
@@ -138,43 +135,6 @@ func (m *machine) prepareManifests() {
 	m.log.Info("made the directory of the manifests", "directory", dir)
 }
 
-// records are what survives the controller, as far as the disk lets it.
-type records struct {
-	events, ledger controller.Journal
-	memory         source.Memory
-	history        controller.History
-}
-
-// openRecords opens the files of the state directory, if there is one.
-func (m *machine) openRecords(state string) records {
-	if state == "" {
-		return records{events: nowhere{}, ledger: nowhere{}}
-	}
-	boot := observe.BootID()
-	path := filepath.Join(state, "ledger.jsonl")
-	events := journal.Open(filepath.Join(state, "events.jsonl"), journal.Options{Log: m.log})
-	ledger := journal.Open(path, journal.Options{
-		Log: m.log, Sync: true,
-		Compact: func(lines [][]byte) [][]byte { return controller.Compact(boot, lines) },
-	})
-	memory := journal.OpenMemory(state, m.log)
-	m.closing(func() { closeAll(events.Close, ledger.Close, memory.Close) })
-	return records{events: events, ledger: ledger, memory: memory, history: m.restore(boot, path)}
-}
-
-// restore reads the ledger back.
-func (m *machine) restore(boot, path string) controller.History {
-	return controller.Restore(boot, func(yield func(line []byte) bool) {
-		skipped, err := journal.Load(path, func(line []byte) error {
-			yield(line) // Restore takes them all
-			return nil
-		})
-		if skipped > 0 || err != nil {
-			m.log.Info("not all of the ledger could be read back", "file", path, "skippedLines", skipped, "cause", err)
-		}
-	})
-}
-
 // openSource begins to look at the manifests.
 func (m *machine) openSource(f *runFlags, memory source.Memory) (err error) {
 	hold := f.deleteHold
@@ -186,23 +146,6 @@ func (m *machine) openSource(f *runFlags, memory source.Memory) (err error) {
 		DeleteHold: hold, Memory: memory, Log: m.log,
 	})
 	return err
-}
-
-// nowhere is a journal without a place to be in.
-type nowhere struct{}
-
-// Append forgets the record.
-func (nowhere) Append(any) {}
-
-// diskWait is how long the disk may take for the last records at the end.
-const diskWait = 2 * time.Second
-
-func closeAll(closes ...func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), diskWait)
-	defer cancel()
-	for _, c := range closes {
-		c(ctx) //nolint:errcheck // the journal has said itself what it could not write
-	}
 }
 
 func (m *machine) closing(f func()) { m.closers = append(m.closers, f) }

@@ -69,10 +69,13 @@ func get(ctx context.Context, std streams, at *placeFlags, want selectors, outpu
 	case "name":
 		err = writeNames(std.out, found)
 	default:
-		err = getTable(ctx, std, client, p, found, len(all) == 0, output == "wide")
+		err = writeTable(std, found, output == "wide")
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write: %w", err)
+	}
+	if output == "" || output == "wide" {
+		notes(ctx, std, client, p, want, len(found) == 0 && len(missing) == 0)
 	}
 	for _, m := range missing {
 		std.say(m)
@@ -83,21 +86,26 @@ func get(ctx context.Context, std streams, at *placeFlags, want selectors, outpu
 	return nil
 }
 
-// getTable writes the table for a person, and below it what else that person
-// should know.
-func getTable(ctx context.Context, std streams, client *api.Client, p place, found []api.Object, empty, wide bool) error {
-	if len(found) > 0 {
-		t := workloadTable(found, time.Now(), wide)
-		if err := t.write(std.out); err != nil {
-			return err
+func writeTable(std streams, found []api.Object, wide bool) error {
+	if len(found) == 0 {
+		return nil
+	}
+	return workloadTable(found, time.Now(), wide).write(std.out)
+}
+
+// notes tells, to whoever wants to see a table of everything, what the table
+// does not show, and to whoever sees none why.
+func notes(ctx context.Context, std streams, client *api.Client, p place, want selectors, nothing bool) {
+	if len(want) > 0 {
+		if nothing {
+			fmt.Fprintln(std.err, "No workloads of that kind.")
 		}
+		return
 	}
 	// The table is what was asked for: notes that cannot be had are no failure.
-	info, err := client.Controller(ctx)
-	if err == nil {
-		writeNotes(std.err, info, empty, p.manifests)
+	if info, err := client.Controller(ctx); err == nil {
+		writeNotes(std.err, info, nothing, p.manifests)
 	}
-	return nil
 }
 
 // explain says how to start a controller where none runs.

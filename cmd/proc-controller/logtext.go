@@ -89,7 +89,7 @@ func (s *textSink) line(level, colour, msg string, pairs []any) {
 		}
 	}
 	text := fmt.Sprintf("%s  %s  %-*s %s%s", stamp, level, messageWidth, s.name+msg, s.values, renderPairs(pairs))
-	io.WriteString(s.out, strings.TrimRight(text, " ")+"\n") //nolint:errcheck // a closed stderr ends nothing
+	_, _ = io.WriteString(s.out, strings.TrimRight(text, " ")+"\n") // a closed stderr ends nothing
 }
 
 // renderPairs gives " key=value" for each pair. An odd last one is a mistake

@@ -12,21 +12,23 @@ const maxPending = 1024
 
 // patientWriter takes lines without ever making the caller wait: a terminal
 // that is stopped with Ctrl-S, or a pipe that nobody reads, must not stop the
-// controller. What is too much is dropped, and said so.
+// controller. What is too much is dropped, and said so. It may be used by many
+// goroutines, also while and after it is closed.
 type patientWriter struct {
 	lines   chan []byte
 	dropped atomic.Int64
+	stop    chan struct{}
 	done    chan struct{}
 }
 
 // newPatientWriter starts the goroutine that writes. It ends with Close.
 func newPatientWriter(w io.Writer) *patientWriter {
-	p := &patientWriter{lines: make(chan []byte, maxPending), done: make(chan struct{})}
+	p := &patientWriter{lines: make(chan []byte, maxPending), stop: make(chan struct{}), done: make(chan struct{})}
 	go p.run(w)
 	return p
 }
 
-// Write takes one line and never fails. It must not be called after Close.
+// Write takes one line and never fails.
 func (p *patientWriter) Write(line []byte) (int, error) {
 	select {
 	case p.lines <- append([]byte(nil), line...): // the caller uses its buffer again
@@ -38,17 +40,37 @@ func (p *patientWriter) Write(line []byte) (int, error) {
 
 func (p *patientWriter) run(w io.Writer) {
 	defer close(p.done)
-	for line := range p.lines {
-		w.Write(line) //nolint:errcheck // a closed stderr ends nothing
-		if n := p.dropped.Swap(0); n > 0 {
-			fmt.Fprintf(w, "%s: %d log lines were dropped, because stderr was not read\n", program, n)
+	for {
+		select {
+		case line := <-p.lines:
+			p.put(w, line)
+			continue
+		case <-p.stop:
+		}
+		for { // what was taken before the end
+			select {
+			case line := <-p.lines:
+				p.put(w, line)
+			default:
+				return
+			}
 		}
 	}
 }
 
+// put writes one line. That it cannot be written is nobody's concern: a closed
+// stderr ends nothing.
+func (p *patientWriter) put(w io.Writer, line []byte) {
+	_, _ = w.Write(line)
+	if n := p.dropped.Swap(0); n > 0 {
+		_, _ = fmt.Fprintf(w, "%s: %d log lines were dropped, because stderr was not read\n", program, n)
+	}
+}
+
 // Close waits until everything is written, but not for longer than the limit.
+// It is called once.
 func (p *patientWriter) Close(limit time.Duration) {
-	close(p.lines)
+	close(p.stop)
 	select {
 	case <-p.done:
 	case <-time.After(limit):

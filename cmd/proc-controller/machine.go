@@ -4,20 +4,14 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/go-logr/logr"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
-
-// quietAfter is how long after it was ready the memory that the start needed is
-// given back to the system.
-const quietAfter = 3 * time.Second
 
 // watchSignals catches the signals that end the controller. SIGHUP is not one
 // where we were told to ignore it (nohup). SIGPIPE is caught and dropped: a
@@ -82,7 +76,7 @@ func signalName(sig os.Signal) string {
 func (m *machine) ready(socket string) {
 	m.log.Info("ready", "manifests", m.place.manifests, "socket", socket)
 	go m.notify.ready()
-	time.AfterFunc(quietAfter, debug.FreeOSMemory)
+	go rest(m.controller.Done())
 }
 
 // notifier tells a service manager how we are, if there is one: sd_notify(3).

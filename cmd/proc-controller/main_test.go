@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"testing"
@@ -28,6 +29,7 @@ func TestScripts(t *testing.T) {
 // privateHome gives each script a home and a runtime directory of its own.
 func privateHome(env *testscript.Env) error {
 	home := env.WorkDir + "/home"
+	env.Setenv("OWNER", fmt.Sprintf("script-%d", os.Getpid())) // for those that look at all processes
 	env.Setenv("HOME", home)
 	env.Setenv("XDG_RUNTIME_DIR", env.WorkDir+"/run")
 	for _, unset := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "PROC_CONTROLLER_SOCKET", "PROC_CONTROLLER_SCOPES"} {

@@ -105,8 +105,10 @@ func TestPlaces(t *testing.T) {
 				t.Error(err)
 			}
 			for _, c := range []struct{ what, got, want string }{
-				{"manifests", p.manifests, tt.manifests}, {"owner", string(p.owner), tt.owner},
-				{"state", state, tt.state}, {"socket", socket, tt.socket},
+				{"manifests", p.manifests, tt.manifests},
+				{"owner", string(p.owner), tt.owner},
+				{"state", state, tt.state},
+				{"socket", socket, tt.socket},
 			} {
 				if c.got != c.want {
 					t.Errorf("%s: %s, want %s", c.what, c.got, c.want)

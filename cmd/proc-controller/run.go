@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,18 +95,10 @@ func run(ctx context.Context, std streams, at *placeFlags, f *runFlags) error {
 	out := newPatientWriter(std.err)
 	defer out.Close(lastWords)
 	log := newLogger(out, f.logFormat, f.verbose, lookFor(std.err, os.Getenv))
-	saveMemory()
+	collectLate()
 	m, err := assemble(p, f, log)
 	if err != nil {
 		return err
 	}
 	return m.run(ctx, signals)
-}
-
-// saveMemory collects garbage earlier than Go would by default: most of what a
-// controller allocates is short-lived, and it runs beside everything else.
-func saveMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proc-controller/proc-controller/controller/api"
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -87,7 +88,7 @@ func wideCells(o *api.Object) []string {
 	scope := ""
 	for _, in := range o.Status.Instances {
 		ids = append(ids, string(in.Instance))
-		scope = cmp.Or(scope, in.Scope)
+		scope = cmp.Or(scope, scopeCell(in.Scope))
 	}
 	var ports []string
 	for _, p := range o.Status.Ports {
@@ -96,6 +97,14 @@ func wideCells(o *api.Object) []string {
 	return []string{
 		strings.Join(ids, ","), strings.Join(ports, ","), scope, string(o.Status.Hash), o.Status.Source.String(),
 	}
+}
+
+// scopeCell leaves out why there is no scope: that stands in the status.
+func scopeCell(scope string) string {
+	if mode, _, found := strings.Cut(scope, ": "); found && mode == string(observe.ScopeOff) {
+		return mode
+	}
+	return scope
 }
 
 func portCell(p spec.NamedPort) string {

@@ -47,6 +47,8 @@ func TestRulesBite(t *testing.T) {
 		{"direction", "actuate/scope/a.go", `package scope; import _ "` + module + `/controller"`},
 		{"direction", "e2e/a_test.go", `package e2e; import _ "` + module + `/spec"`},
 		{"direction", "cmd/proc-controller/a.go", `package main; import _ "` + module + `/hack/bench"`},
+		{"direction", "hack/bench/a.go", `package main; import _ "` + module + `/actuate"`},
+		{"direction", "hack/testsum/a.go", `package main; import _ "` + module + `/spec"`},
 		{"direction", "pkg/a.go", `package pkg`},
 		{"purity", "spec/a.go", `package spec; import _ "os"`},
 		{"purity", "controller/a_linux.go", `package controller; import _ "golang.org/x/sys/unix"`},

@@ -14,10 +14,8 @@ import (
 
 // floor drives the bare supervisor of the floor directory.
 type floor struct {
-	restart bool   // start again what ends
-	watch   bool   // take renamed files as requests, instead of lines on a pipe
-	owner   string // mark the children as this owner's
-	pad     int    // bytes added to their environment
+	restart bool // start again what ends
+	watch   bool // take renamed files as requests, instead of lines on a pipe
 
 	w       *world
 	names   []string
@@ -36,8 +34,8 @@ func (f *floor) prepare(w *world, names []string) error {
 
 func (f *floor) start() error {
 	args := []string{f.w.bench.floorProgr, "-payload", f.w.bench.payload, "-record", f.w.record.path,
-		"-logs", filepath.Join(f.w.dir, "logs"), "-fill", strconv.Itoa(len(f.names)), "-pad", strconv.Itoa(f.pad),
-		"-owner", f.owner, "-restart=" + strconv.FormatBool(f.restart)}
+		"-logs", filepath.Join(f.w.dir, "logs"), "-fill", strconv.Itoa(len(f.names)),
+		"-restart=" + strconv.FormatBool(f.restart)}
 	if f.watch {
 		args = append(args, "-watch", f.requests())
 	}

@@ -4,10 +4,7 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -32,13 +29,9 @@ func (s *supervisor) start(name string) error {
 		return fmt.Errorf("cannot open a log: %v", err)
 	}
 	defer unix.Close(log)
-	env := s.env
-	if s.owner != "" {
-		env = append(slices.Clip(env), markers(s.owner, name)...)
-	}
 	var pidfd int
 	pid, err := syscall.ForkExec(s.payload, []string{s.payload, s.record, name}, &syscall.ProcAttr{
-		Env:   env,
+		Env:   s.env,
 		Files: []uintptr{uintptr(s.null), uintptr(log), uintptr(log)},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM, PidFD: &pidfd},
 	})
@@ -67,32 +60,5 @@ func (s *supervisor) stopAll() {
 	}
 	for pidfd := range s.children {
 		s.reap(pidfd)
-	}
-}
-
-// childEnv is the environment of this process and padding, in variables of 64
-// bytes, as programs have it rather than one long one.
-func childEnv(pad int) []string {
-	env := os.Environ()
-	for i := 0; pad >= 64; i, pad = i+1, pad-64 {
-		name := fmt.Sprintf("BENCH_PAD_%03d=", i)
-		env = append(env, name+strings.Repeat("x", 63-len(name)))
-	}
-	return env
-}
-
-// markers are the variables by which a scan takes the child for the main
-// process of a workload: the instance carries the tick of its start.
-func markers(owner, name string) []string {
-	var now unix.Timespec
-	unix.ClockGettime(unix.CLOCK_BOOTTIME, &now)
-	tick := now.Nano() / (1e9 / 100)
-	return []string{
-		"PROC_CONTROLLER_SUBPROCESS=1",
-		"PROC_CONTROLLER_OWNER=" + owner,
-		fmt.Sprintf("PROC_CONTROLLER_INSTANCE=%s-%d", strings.ReplaceAll(name, "-", ""), tick),
-		"PROC_CONTROLLER_SPEC=9c1e",
-		"PROC_CONTROLLER_ON_EXIT=Stop",
-		"MCP_SERVICE_ID=" + name,
 	}
 }

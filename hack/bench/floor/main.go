@@ -26,8 +26,6 @@ func main() {
 	flag.StringVar(&s.record, "record", "", "file that the payload appends to")
 	flag.StringVar(&s.logs, "logs", "", "directory for the output of children")
 	flag.BoolVar(&s.restart, "restart", false, "start again what ends")
-	flag.StringVar(&s.owner, "owner", "", "mark the children as this owner's")
-	flag.IntVar(&s.pad, "pad", 0, "bytes that are added to the environment of children")
 	watch := flag.String("watch", "", "directory whose new files are requests")
 	prefix := flag.String("prefix", "w", "first part of the names that -fill gives")
 	fill := flag.Int("fill", 0, "children to start at once")

@@ -20,8 +20,6 @@ import (
 type supervisor struct {
 	payload, record, logs string
 	restart               bool
-	owner                 string
-	pad                   int
 
 	epoll    int
 	null     int
@@ -44,7 +42,7 @@ func (s *supervisor) open(watch string) error {
 	var err error
 	s.children = map[int]*child{}
 	s.inotify = -1
-	s.env = childEnv(s.pad)
+	s.env = os.Environ()
 	if s.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return fmt.Errorf("cannot create epoll: %v", err)
 	}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// How much garbage may lie about, in percent of what is in use. A start
+// allocates much in little time, and should not be slowed down by collecting;
+// what comes after is little, and should not take memory from the workloads.
+const (
+	garbageAtStart = 200
+	garbageAtRest  = 30
+)
+
+// The start is over when little was allocated for a while: at the latest after
+// restTries looks.
+const (
+	restEvery = 2 * time.Second
+	restBytes = 1 << 20
+	restTries = 150
+)
+
+// collectLate suits the start. A GOGC of the user's own stays.
+func collectLate() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbageAtStart)
+	}
+}
+
+// rest waits until the start is over and gives the memory that it needed back
+// to the system, once. It ends early when done is closed.
+func rest(done <-chan struct{}) {
+	tick := time.NewTicker(restEvery)
+	defer tick.Stop()
+	before := allocated()
+	for range restTries {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		now := allocated()
+		if now-before < restBytes {
+			break
+		}
+		before = now
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbageAtRest)
+	}
+	debug.FreeOSMemory()
+}
+
+// allocated is how many bytes have been allocated since the program began.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
