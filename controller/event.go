@@ -129,6 +129,12 @@ type Rebooted struct {
 	Key spec.Key
 }
 
+// Forgotten says that nothing wants or runs a key any more, and nothing needs
+// to be known of it.
+type Forgotten struct {
+	Key spec.Key `json:"key"`
+}
+
 // EventKey and its like name the key that an event is about.
 func (e StartAsked) EventKey() spec.Key  { return e.Key }
 func (e Started) EventKey() spec.Key     { return e.Key }
@@ -144,6 +150,7 @@ func (e Resolving) EventKey() spec.Key   { return e.Key }
 func (e Resolved) EventKey() spec.Key    { return e.Key }
 func (e Remembered) EventKey() spec.Key  { return e.Key }
 func (e Rebooted) EventKey() spec.Key    { return e.Key }
+func (e Forgotten) EventKey() spec.Key   { return e.Key }
 
 func (e StartAsked) fold(k *KeyHistory) { k.Starting = append(k.Starting, e) }
 
@@ -261,6 +268,8 @@ func (e Resolved) fold(k *KeyHistory) { k.Resolving, k.Resolved = false, &e }
 func (e Remembered) fold(k *KeyHistory) { *k = *e.KeyHistory.clone() }
 
 func (e Rebooted) fold(k *KeyHistory) { k.Instances = nil }
+
+func (e Forgotten) fold(*KeyHistory) {} // With drops the key
 
 func (k *KeyHistory) dropStarting(token string) {
 	k.Starting = slices.DeleteFunc(k.Starting, func(s StartAsked) bool { return s.Token == token })

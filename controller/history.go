@@ -117,7 +117,7 @@ func (h History) With(events ...Event) History {
 			next.keys[i] = next.keys[i].clone()
 		}
 		e.fold(next.keys[i])
-		if next.keys[i].empty() {
+		if _, forget := e.(Forgotten); forget {
 			next.keys = slices.Delete(next.keys, i, i+1)
 		}
 	}
@@ -130,12 +130,6 @@ func (k *KeyHistory) clone() *KeyHistory {
 	c.Starting = slices.Clone(k.Starting)
 	c.Stops = slices.Clone(k.Stops)
 	return &c
-}
-
-func (k *KeyHistory) empty() bool {
-	return len(k.Instances)+len(k.Starting)+len(k.Stops)+k.Ended == 0 &&
-		k.Crashes == 0 && k.Restarts == 0 && k.Last == nil && k.Failure == nil &&
-		!k.Resolving && k.Resolved == nil
 }
 
 // stop gives the stop in progress of an instance, or nil.

@@ -37,6 +37,8 @@ func eventType(e Event) string {
 		return "Gone"
 	case Remembered:
 		return "Remembered"
+	case Forgotten:
+		return "Forgotten"
 	}
 	return fmt.Sprintf("%T", e)
 }
@@ -81,6 +83,8 @@ func decodeEvent(kind string, raw []byte) Event {
 		return decoded[Gone](raw)
 	case "Remembered":
 		return decoded[Remembered](raw)
+	case "Forgotten":
+		return decoded[Forgotten](raw)
 	}
 	return nil
 }
@@ -119,6 +123,9 @@ func (l *loop) record(e Event) {
 	case Gone:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
+	case Forgotten:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		return
 	case Resolved:
 		if e.Message != "" {
 			l.Log.Info("cannot start the new program; the former one runs on", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)

@@ -59,6 +59,7 @@ func (l *loop) scanned(s observe.Snapshot, depth observe.Depth) {
 	l.world.Observed = s
 	l.settle()
 	if depth != observe.Look {
+		l.forget()
 		l.listen(l.declaredPorts())
 		maps.DeleteFunc(l.early, func(_ observe.Ident, e observe.Exit) bool { return time.Since(e.At) > resyncEvery })
 	}
@@ -112,6 +113,19 @@ func (l *loop) gone(k spec.Key, r InstanceRecord) {
 	}
 	l.Actuator.Forget(ended)
 	l.note(Gone{Key: k, ID: r.ID, At: time.Now()})
+}
+
+// forget drops the history of keys that nothing wants or runs any more.
+func (l *loop) forget() {
+	l.foldNoted()
+	for s := range situations(&l.world) {
+		if s.entry != nil || s.history == nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting) > 0 {
+			continue
+		}
+		if proven, _, _ := l.world.Desired.Absence(s.key, time.Now()); proven {
+			l.note(Forgotten{s.key})
+		}
+	}
 }
 
 // isNew says that an instance was not known: neither from the history nor as a
