@@ -25,6 +25,7 @@ type loop struct {
 	world World
 	plan  Plan
 	ready bool // the first plan has been handed out
+	news  bool // something has changed that status may tell of
 	timer *time.Timer
 
 	notBefore time.Time // of the next decision, in a burst
@@ -129,9 +130,18 @@ func (l *loop) pass() {
 		l.ready = true
 		l.OnReady()
 	}
-	l.reporter.offer(l.now(), l.plan)
+	l.offer()
 	l.rest(w.Now)
 	l.sleep()
+}
+
+// offer gives the world to the reporter if a report could say something new.
+func (l *loop) offer() {
+	if !l.news && len(l.plan.Actions)+len(l.plan.Why) == 0 {
+		return
+	}
+	l.news = len(l.plan.Actions)+len(l.plan.Why) > 0 // its end is news, too
+	l.reporter.offer(l.now(), l.plan)
 }
 
 // rest keeps a burst of events from being decided upon one by one: deciding
@@ -160,14 +170,14 @@ func (l *loop) sleep() {
 // desire takes a new set of manifests.
 func (l *loop) desire(set *spec.Set) {
 	if set != nil {
-		l.world.Desired = *set
+		l.world.Desired, l.news = *set, true
 	}
 }
 
 // note takes an event into ledger and log at once, and into the history before
 // the next decision: a burst of events costs one copy of the history.
 func (l *loop) note(e Event) {
-	l.noted = append(l.noted, e)
+	l.noted, l.news = append(l.noted, e), true
 	l.record(e)
 }
 

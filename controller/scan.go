@@ -16,7 +16,7 @@ type delta func(observe.Snapshot) observe.Snapshot
 // change applies a change to the observed world: now, and once more when a scan
 // that is under way has come back.
 func (l *loop) change(d delta) {
-	l.world.Observed = d(l.world.Observed)
+	l.world.Observed, l.news = d(l.world.Observed), true
 	if l.scanning {
 		l.since = append(l.since, d)
 	}
@@ -47,6 +47,7 @@ func (l *loop) scanned(s observe.Snapshot, depth observe.Depth) {
 	l.scanning = false
 	if s.Err != nil {
 		l.logScanError(s.Err)
+		l.news = true
 		l.world.Observed.Err = s.Err
 		l.depth, l.nextScan = observe.Full, time.Now().Add(rescanAfter)
 		return
@@ -56,6 +57,7 @@ func (l *loop) scanned(s observe.Snapshot, depth observe.Depth) {
 		s = d(s)
 	}
 	l.since = nil
+	l.news = l.news || !slices.Equal(s.Instances, l.world.Observed.Instances) || l.world.Observed.Err != nil
 	l.world.Observed = s
 	l.settle()
 	if depth != observe.Look {
@@ -188,6 +190,7 @@ func (l *loop) listen(ports []uint16) {
 				l.Log.Error(err, "cannot read who listens")
 				return
 			}
+			l.news = true
 			l.world.Observed = l.world.Observed.WithListeners(ports, found, at)
 		}
 	})
