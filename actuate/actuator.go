@@ -38,7 +38,8 @@ type Actuator struct {
 // New makes this process ready to be a parent (see prepare) and begins to
 // watch. It must come after the program has looked at which signals it found
 // ignored, and before it ignores any itself: a signal that is ignored, and not
-// caught, is ignored by every child too.
+// caught, is ignored by every child too. A process has one Actuator at a time:
+// what is no child of its own, it takes for an orphan and reaps.
 func New(o Options) (*Actuator, error) {
 	if err := prepareOnce(); err != nil {
 		return nil, fmt.Errorf("cannot become a parent of processes: %v", err)

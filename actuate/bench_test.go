@@ -4,13 +4,16 @@ package actuate
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sys/unix"
 
+	"github.com/proc-controller/proc-controller/actuate/scope"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -63,14 +66,21 @@ func BenchmarkStartThousand(b *testing.B) {
 	b.Run("actuate", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
-			a := newActuator(b)
+			a, err := New(Options{Owner: "bench", UID: os.Getuid(), StateDir: b.TempDir(), Scopes: scope.Off,
+				Environ: []string{"PATH=" + os.Getenv("PATH")}, Log: logr.Discard()})
+			if err != nil {
+				b.Fatal(err)
+			}
 			var entries [n]*spec.Entry
 			for i := range entries {
 				entries[i] = entry(b, "/bin/true")
 				entries[i].Key.Name = fmt.Sprintf("work-%d", i)
 			}
 			b.StartTimer()
-			startMany(b, a, n, func(i int) (*observe.Instance, error) { return a.Start(entries[i], newToken(), nil) })
+			startMany(b, a, func(i int) (*observe.Instance, error) { return a.Start(entries[i], newToken(), nil) })
+			b.StopTimer()
+			a.Close()
+			b.StartTimer()
 		}
 	})
 	b.Run("bare", func(b *testing.B) {
@@ -87,8 +97,9 @@ func BenchmarkStartThousand(b *testing.B) {
 	})
 }
 
-func startMany(b *testing.B, a *Actuator, n int, start func(int) (*observe.Instance, error)) {
+func startMany(b *testing.B, a *Actuator, start func(int) (*observe.Instance, error)) {
 	b.Helper()
+	const n = 1000
 	jobs := make(chan int)
 	late := make(chan int, n)
 	for range 16 {
@@ -96,9 +107,7 @@ func startMany(b *testing.B, a *Actuator, n int, start func(int) (*observe.Insta
 			for i := range jobs {
 				in, err := start(i)
 				if err != nil {
-					b.Error(err)
-					late <- 0
-					continue
+					panic(err)
 				}
 				tick, _ := in.ID.Tick()
 				late <- int(in.LastMain.Start - tick)

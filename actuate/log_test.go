@@ -4,7 +4,6 @@ package actuate
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,12 +81,10 @@ func TestCopyAndTruncateKeepsTheNewest(t *testing.T) {
 }
 
 func TestFormerRunsAreThinnedOutButNotThoseInUse(t *testing.T) {
-	dir := t.TempDir()
-	k := newLogKeeper(t.TempDir(), logr.Discard())
-	defer k.Close()
+	k := &logKeeper{dir: t.TempDir(), log: logr.Discard(), files: map[string]*boundedLog{}}
 	var open *os.File
 	for i := range 8 {
-		f, err := openLog(filepath.Join(dir, fmt.Sprintf("%d.log", i)))
+		f, err := openLog(filepath.Join(k.dir, fmt.Sprintf("Agent.a.t-%d.log", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,13 +99,17 @@ func TestFormerRunsAreThinnedOutButNotThoseInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k.thinOut(dir)
+	k.thinOut(map[string]bool{"Agent.b.": true})
+	if entries, _ := os.ReadDir(k.dir); len(entries) != 8 {
+		t.Errorf("thinning out another key left %d", len(entries))
+	}
+	k.thinOut(map[string]bool{"Agent.a.": true})
 	var left []string
-	entries, _ := os.ReadDir(dir)
+	entries, _ := os.ReadDir(k.dir)
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if got := strings.Join(left, " "); got != "0.log 5.log 6.log 7.log" {
+	if got := strings.Join(left, " "); got != "Agent.a.t-0.log Agent.a.t-5.log Agent.a.t-6.log Agent.a.t-7.log" {
 		t.Errorf("left are %s", got)
 	}
 }
@@ -193,10 +194,10 @@ func TestLastLine(t *testing.T) {
 
 func TestLogPathNamesKeyAndInstance(t *testing.T) {
 	got := LogPath("/state", spec.Key{Kind: spec.KindAgent, Name: "mend"}, "abc-12")
-	if got != "/state/logs/Agent/mend/abc-12.log" {
+	if got != "/state/logs/Agent.mend.abc.log" {
 		t.Error(got)
 	}
-	if _, err := openLog("/proc/nonexistent/x.log"); err == nil || errors.Is(err, os.ErrNotExist) && false {
-		t.Error("a file was made in /proc")
+	if s := logSeries(filepath.Base(got)); s != "Agent.mend." {
+		t.Errorf("series %q", s)
 	}
 }

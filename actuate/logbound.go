@@ -4,7 +4,7 @@ package actuate
 
 import (
 	"container/heap"
-	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -33,7 +33,11 @@ type logKeeper struct {
 	mu    sync.Mutex
 	files map[string]*boundedLog // by path
 	queue lookQueue
-	fresh map[string]bool // directories with a new file in them
+	fresh map[string]bool // series (see logSeries) that have a new file
+	// thinAt is when those are thinned out; zero where there are none.
+	thinAt time.Time
+	// asleepUntil is when the goroutine wakes up by itself.
+	asleepUntil time.Time
 }
 
 // boundedLog is one output file under watch.
@@ -47,7 +51,7 @@ type boundedLog struct {
 
 func newLogKeeper(stateDir string, log logr.Logger) *logKeeper {
 	k := &logKeeper{
-		dir: filepath.Join(stateDir, "logs"), log: log,
+		dir: logDir(stateDir), log: log,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), done: make(chan struct{}),
 		files: map[string]*boundedLog{}, fresh: map[string]bool{},
 	}
@@ -58,11 +62,18 @@ func newLogKeeper(stateDir string, log logr.Logger) *logKeeper {
 // Add begins to bound a file, and asks for the older ones beside it to be
 // thinned out.
 func (k *logKeeper) Add(path string) {
+	now := time.Now()
 	k.mu.Lock()
-	k.addLocked(path, time.Now())
-	k.fresh[filepath.Dir(path)] = true
-	k.mu.Unlock()
-	k.poke()
+	defer k.mu.Unlock()
+	k.addLocked(path, now)
+	k.fresh[logSeries(filepath.Base(path))] = true
+	if k.thinAt.IsZero() {
+		k.thinAt = now.Add(thinDelay)
+	}
+	// A thousand starts in a row cost one wake-up.
+	if k.asleepUntil.After(now.Add(firstLook)) {
+		k.poke()
+	}
 }
 
 func (k *logKeeper) addLocked(path string, now time.Time) {
@@ -104,10 +115,11 @@ func (k *logKeeper) run() {
 		case <-k.closed:
 			return
 		}
-		for _, dir := range k.takeFresh() {
-			k.thinOut(dir)
+		now := time.Now()
+		if fresh := k.takeFresh(now); len(fresh) > 0 {
+			k.thinOut(fresh)
 		}
-		timer.Reset(k.lookAtDue(time.Now()))
+		timer.Reset(k.lookAtDue(now))
 	}
 }
 
@@ -122,33 +134,45 @@ func (k *logKeeper) adopt() {
 	if !filepath.IsAbs(k.dir) {
 		return // no state directory
 	}
-	_ = filepath.WalkDir(k.dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && filepath.Ext(path) == logSuffix && openForWriting(path) {
+	entries, _ := os.ReadDir(k.dir)
+	for _, e := range entries {
+		path := filepath.Join(k.dir, e.Name())
+		if logSeries(e.Name()) != "" && openForWriting(path) {
 			k.mu.Lock()
 			k.addLocked(path, time.Now())
 			k.mu.Unlock()
 		}
-		return nil
-	})
+	}
 }
 
 // lookAtDue looks at every file whose time has come and says how long to sleep.
 func (k *logKeeper) lookAtDue(now time.Time) time.Duration {
 	for {
-		k.mu.Lock()
-		if len(k.queue) == 0 {
-			k.mu.Unlock()
-			return restingLook
-		}
-		f := k.queue[0]
-		if wait := f.due.Sub(now); wait > 0 {
-			k.mu.Unlock()
+		f, wait := k.nextDue(now)
+		if f == nil {
 			return wait
 		}
-		k.mu.Unlock()
 		size, err := k.look(f.path)
 		k.schedule(f, size, err, now)
 	}
+}
+
+// nextDue gives the next file to look at, or how long nothing is to be done.
+func (k *logKeeper) nextDue(now time.Time) (*boundedLog, time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wait := restingLook
+	if len(k.queue) > 0 {
+		f := k.queue[0]
+		if wait = f.due.Sub(now); wait <= 0 {
+			return f, 0
+		}
+	}
+	if !k.thinAt.IsZero() {
+		wait = min(wait, max(0, k.thinAt.Sub(now)))
+	}
+	k.asleepUntil = now.Add(wait)
+	return nil, wait
 }
 
 // look frees the oldest part of a file that has grown beyond its bound.

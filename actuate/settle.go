@@ -24,7 +24,6 @@ func (s *start) settle() (*observe.Instance, error) {
 		_ = s.scopes.Kill(sc) // beside the group; there may be no cgroup yet
 		return nil, s.explainScope(err)
 	}
-	s.nameOutput()
 	h := &handle{ident: id, fd: s.child.fd, child: true}
 	if sc.Cgroup != "" {
 		h.oom = func() bool { return s.scopes.OOMKilled(sc) }
@@ -49,18 +48,6 @@ func (s *start) explainScope(err error) error {
 		err = fmt.Errorf("%w (it wrote: %s)", err, line)
 	}
 	return startErrorf(reason, "cannot run %s in a scope: %v", s.program, err)
-}
-
-// nameOutput gives the output file the name of the instance, if that came out
-// differently from what it was going to be.
-func (s *start) nameOutput() {
-	final := s.LogPath(s.entry.Key, s.markers.Instance)
-	if s.logPath == "" || s.logPath == final {
-		return
-	}
-	if err := os.Rename(s.logPath, final); err == nil {
-		s.logPath = final
-	}
 }
 
 func (s *start) instance(id observe.Ident, sc observe.Scope) *observe.Instance {
