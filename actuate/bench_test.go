@@ -25,7 +25,7 @@ func BenchmarkStart(b *testing.B) {
 	e := entry(b, "/bin/true")
 	b.ReportAllocs()
 	for b.Loop() {
-		in, err := a.Start(e, newToken(), nil)
+		in, err := a.Start(e, newToken())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func BenchmarkStartThousand(b *testing.B) {
 				entries[i].Key.Name = fmt.Sprintf("work-%d", i)
 			}
 			b.StartTimer()
-			startMany(b, a, func(i int) (*observe.Instance, error) { return a.Start(entries[i], newToken(), nil) })
+			startMany(b, a, func(i int) (*observe.Instance, error) { return a.Start(entries[i], newToken()) })
 			b.StopTimer()
 			a.Close()
 			b.StartTimer()
@@ -151,7 +151,7 @@ func BenchmarkExit(b *testing.B) {
 	e := entry(b, "sleep", "100")
 	var total time.Duration
 	for b.Loop() {
-		in, err := a.Start(e, newToken(), nil)
+		in, err := a.Start(e, newToken())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func playController() {
 	if err != nil {
 		fatal(err)
 	}
-	in, err := a.Start(&e, "token", nil)
+	in, err := a.Start(&e, "token")
 	if err != nil {
 		fatal(err)
 	}

@@ -41,12 +41,11 @@ func newPorts(owner spec.Owner) *ports {
 
 // Reserve gives a number to every port that the workload declares, sorted by
 // name. Those that ask for a free one get it from candidates, skipping what is
-// in taken, what is reserved here or by another controller, and what somebody
-// is bound to. They stay reserved for holder until Release.
+// reserved here or by another controller, and what somebody is bound to. They stay reserved for holder until Release.
 //
 // Only the choosing is guarded here: a port with a fixed number is taken as it
 // is, since whether somebody else holds it was decided before the start.
-func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port, taken map[uint16]bool) (spec.PortMap, error) {
+func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port) (spec.PortMap, error) {
 	if len(want) == 0 {
 		return nil, nil
 	}
@@ -61,7 +60,7 @@ func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port, taken map
 		number := uint16(w.Port)
 		if number == 0 {
 			var err error
-			if number, err = p.chooseLocked(holder, key, w.Name, taken, fixed); err != nil {
+			if number, err = p.chooseLocked(holder, key, w.Name, fixed); err != nil {
 				p.releaseLocked(holder)
 				return nil, err
 			}
@@ -72,10 +71,10 @@ func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port, taken map
 	return got, nil
 }
 
-func (p *ports) chooseLocked(holder string, key spec.Key, name string, taken, fixed map[uint16]bool) (uint16, error) {
+func (p *ports) chooseLocked(holder string, key spec.Key, name string, fixed map[uint16]bool) (uint16, error) {
 	tries := 0
 	for c := range candidates(p.owner, key, name, p.ephemeral) {
-		if _, held := p.reserved[c]; held || taken[c] || fixed[c] {
+		if _, held := p.reserved[c]; held || fixed[c] {
 			continue
 		}
 		if tries++; tries > maxPortTries {
@@ -136,9 +135,10 @@ func (p *ports) ReleaseAll() {
 }
 
 // bindable tells whether a server may bind the port on the loopback address, on
-// all IPv4 addresses and on all addresses of both families. SO_REUSEADDR is left
-// off: the child may not set it either, and a port with connections in
-// TIME_WAIT would then be refused to it.
+// all IPv4 addresses and on all addresses of both families. SO_REUSEADDR is set
+// as servers set it (socket(7)): connections in TIME_WAIT that a former server
+// left must not move the next one to another port, whose clients would then not
+// find it. A socket that listens is in the way all the same.
 func bindable(port uint16) bool {
 	n := int(port)
 	return bindOnce(unix.AF_INET, &unix.SockaddrInet4{Port: n, Addr: [4]byte{127, 0, 0, 1}}) &&
@@ -154,6 +154,7 @@ func bindOnce(family int, addr unix.Sockaddr) bool {
 		return errors.Is(err, unix.EAFNOSUPPORT)
 	}
 	defer unix.Close(fd)
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	err = unix.Bind(fd, addr)
 	return err == nil || errors.Is(err, unix.EADDRNOTAVAIL) || errors.Is(err, unix.EAFNOSUPPORT)
 }

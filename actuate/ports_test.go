@@ -12,9 +12,9 @@ import (
 
 var httpPort = []spec.Port{{Name: "http"}}
 
-func reserve(t *testing.T, p *ports, holder string, taken map[uint16]bool) uint16 {
+func reserve(t *testing.T, p *ports, holder string) uint16 {
 	t.Helper()
-	got, err := p.Reserve(holder, files, httpPort, taken)
+	got, err := p.Reserve(holder, files, httpPort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,12 +24,12 @@ func reserve(t *testing.T, p *ports, holder string, taken map[uint16]bool) uint1
 func TestPortStaysTheSameAfterRelease(t *testing.T) {
 	p := newPorts("ports-test")
 	defer p.ReleaseAll()
-	first := reserve(t, p, "one", nil)
-	if again := reserve(t, p, "two", nil); again == first {
+	first := reserve(t, p, "one")
+	if again := reserve(t, p, "two"); again == first {
 		t.Fatalf("%d was given away twice", first)
 	}
 	p.Release("one")
-	if again := reserve(t, p, "three", nil); again != first {
+	if again := reserve(t, p, "three"); again != first {
 		t.Errorf("got %d, not %d again", again, first)
 	}
 }
@@ -38,19 +38,19 @@ func TestPortIsNotWhatSomebodyHas(t *testing.T) {
 	free := func() uint16 {
 		p := newPorts("ports-test")
 		defer p.ReleaseAll()
-		return reserve(t, p, "x", nil)
+		return reserve(t, p, "x")
 	}()
 	number := strconv.Itoa(int(free))
-	for _, addr := range []string{"127.0.0.1:" + number, "[::1]:" + number, "127.0.0.1:0 and taken"} {
+	for _, addr := range []string{"127.0.0.1:" + number, "[::1]:" + number, ":" + number} {
 		t.Run(addr, func(t *testing.T) {
 			p := newPorts("ports-test")
 			defer p.ReleaseAll()
-			taken := map[uint16]bool{free: true}
-			if l, err := net.Listen("tcp", addr); err == nil {
-				defer l.Close()
-				taken = nil
+			l, err := net.Listen("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got := reserve(t, p, "x", taken); got == free {
+			defer l.Close()
+			if got := reserve(t, p, "x"); got == free {
 				t.Errorf("got %d, which is in use", got)
 			}
 		})
@@ -61,12 +61,12 @@ func TestTwoControllersDoNotChooseTheSamePort(t *testing.T) {
 	one, two := newPorts("ports-test"), newPorts("ports-test")
 	defer one.ReleaseAll()
 	defer two.ReleaseAll()
-	a, b := reserve(t, one, "x", nil), reserve(t, two, "x", nil)
+	a, b := reserve(t, one, "x"), reserve(t, two, "x")
 	if a == b {
 		t.Errorf("both chose %d", a)
 	}
 	one.ReleaseAll()
-	if c := reserve(t, two, "y", nil); c != a {
+	if c := reserve(t, two, "y"); c != a {
 		t.Errorf("after the release the other got %d, not %d", c, a)
 	}
 }
@@ -74,10 +74,10 @@ func TestTwoControllersDoNotChooseTheSamePort(t *testing.T) {
 func TestAdoptedPortsAreNotHandedOut(t *testing.T) {
 	p := newPorts("ports-test")
 	defer p.ReleaseAll()
-	first := reserve(t, p, "x", nil)
+	first := reserve(t, p, "x")
 	p.Release("x")
 	p.Adopt("adopted", spec.NewPortMap(spec.NamedPort{Name: "http", Port: first}))
-	if got := reserve(t, p, "y", nil); got == first {
+	if got := reserve(t, p, "y"); got == first {
 		t.Errorf("%d belongs to an adopted process", got)
 	}
 }
@@ -85,10 +85,38 @@ func TestAdoptedPortsAreNotHandedOut(t *testing.T) {
 func TestFixedPortsAreTakenAsTheyAre(t *testing.T) {
 	p := newPorts("ports-test")
 	defer p.ReleaseAll()
-	free := reserve(t, p, "x", nil)
+	free := reserve(t, p, "x")
 	p.Release("x")
-	got, err := p.Reserve("y", files, []spec.Port{{Name: "http"}, {Name: "admin", Port: int32(free)}}, nil)
+	got, err := p.Reserve("y", files, []spec.Port{{Name: "http"}, {Name: "admin", Port: int32(free)}})
 	if err != nil || got[0].Name != "admin" || got[0].Port != free || got[1].Port == free {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestPortInTimeWaitIsFree(t *testing.T) {
+	p := newPorts("ports-test")
+	defer p.ReleaseAll()
+	first := reserve(t, p, "x")
+	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(int(first)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Close() // the side that closes first is left in TIME_WAIT
+	if _, err := client.Read(make([]byte, 1)); err == nil {
+		t.Fatal("the server did not close")
+	}
+	client.Close()
+	l.Close()
+	p.Release("x")
+	if again := reserve(t, p, "y"); again != first {
+		t.Errorf("got %d, not %d again", again, first)
 	}
 }

@@ -40,7 +40,7 @@ func (s *start) settle() (*observe.Instance, error) {
 // explainScope turns a child that is not in its scope into a start error, with
 // what the wrapper had to say.
 func (s *start) explainScope(err error) error {
-	reason := spec.ReasonScopeFailed
+	reason := spec.ReasonWrapperFailed
 	if errors.Is(err, scope.ErrLimitsNotApplied) {
 		reason = spec.ReasonLimitsNotApplied
 	}

@@ -36,10 +36,10 @@ type start struct {
 // executed, and is in its scope where it gets one. Nothing of a failed start is
 // left, and it is never tried a second time once the program may have run. The
 // error is a *StartError.
-func (a *Actuator) Start(e *spec.Entry, token string, taken map[uint16]bool) (*observe.Instance, error) {
+func (a *Actuator) Start(e *spec.Entry, token string) (*observe.Instance, error) {
 	s := &start{Actuator: a, entry: e, token: token, child: child{fd: -1}}
 	defer s.close()
-	if err := s.prepare(taken); err != nil {
+	if err := s.prepare(); err != nil {
 		s.undo()
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func (a *Actuator) Resolve(e *spec.Entry) error {
 
 // prepare does everything that can be done before the fork and outside of the
 // thread that forks.
-func (s *start) prepare(taken map[uint16]bool) (err error) {
-	s.ports, err = s.Actuator.ports.Reserve(s.token, s.entry.Key, s.entry.Object.Spec.Ports, taken)
+func (s *start) prepare() (err error) {
+	s.ports, err = s.Actuator.ports.Reserve(s.token, s.entry.Key, s.entry.Object.Spec.Ports)
 	if err != nil {
 		return startErrorf(spec.ReasonNoFreePort, "%v", err)
 	}

@@ -72,7 +72,7 @@ func TestStartInASystemdScope(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(plain.Dir, "plain"), []byte("exit 5\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := a.Start(plain, newToken(), nil)
+	_, err := a.Start(plain, newToken())
 	if se, ok := err.(*StartError); !ok || se.Reason != spec.ReasonNotExecutable {
 		t.Errorf("a script without interpreter gave %v", err)
 	}

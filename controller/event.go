@@ -172,7 +172,7 @@ func (e StartFailed) fold(k *KeyHistory) {
 	k.Crashes++
 	k.CrashedAt = e.At
 	k.Failure = &e
-	if e.Reason == spec.ReasonWrapperFailed {
+	if e.Reason == spec.ReasonWrapperFailed || e.Reason == spec.ReasonLimitsNotApplied {
 		k.Ended++ // the program may have run
 	}
 }

@@ -71,7 +71,7 @@ func (l *loop) work() {
 func (l *loop) carryOut(a Action) outcome {
 	switch a.Type {
 	case Start:
-		in, err := l.Actuator.Start(a.Entry, a.Token, nil)
+		in, err := l.Actuator.Start(a.Entry, a.Token)
 		return func(l *loop) { l.started(a, in, err) }
 	case Resolve:
 		reason, message := startError(l.Actuator.Resolve(a.Entry))

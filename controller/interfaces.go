@@ -33,7 +33,7 @@ type Actuator interface {
 	// has been executed (and, in a scope, is in it). The token becomes the
 	// random part of the instance's name. A failed start has left no process;
 	// its error is a StartError.
-	Start(e *spec.Entry, token string, taken map[uint16]bool) (*observe.Instance, error)
+	Start(e *spec.Entry, token string) (*observe.Instance, error)
 	// Signal sends sig to the group of the main process and to each verified
 	// member outside it (as far as the kill mode reaches), then SIGCONT.
 	// SIGKILL uses the cgroup where there is one. Every process is verified

@@ -92,7 +92,7 @@ func (m *machine) spawn(p simulated) *simulated {
 	return &p
 }
 
-func (m *machine) Start(e *spec.Entry, token string, _ map[uint16]bool) (*observe.Instance, error) {
+func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) {
 	m.pause()
 	m.mu.Lock()
 	defer m.pauseUnlocked()
