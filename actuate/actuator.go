@@ -54,7 +54,7 @@ func New(o Options) (*Actuator, error) {
 	if a.reaper, err = newReaper(a.exits, a.spawner); err == nil {
 		a.scopes, err = scope.New(scope.Options{
 			Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log,
-			Run: &helpers{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
+			Run: &runner{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
 		})
 	}
 	if err != nil {

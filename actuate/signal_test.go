@@ -237,7 +237,7 @@ func TestWatchReportsTheEndOfAStranger(t *testing.T) {
 
 func TestHelperIsKilledWithItsGroup(t *testing.T) {
 	a := newActuator(t)
-	h := &helpers{spawner: a.spawner, reaper: a.reaper, null: int(a.null.Fd())}
+	h := &runner{spawner: a.spawner, reaper: a.reaper, null: int(a.null.Fd())}
 	code, out, err := h.Run(context.Background(), []string{"/bin/sh", "-c", "echo $0 $X; echo err >&2; exit 3", "arg"}, []string{"X=y"}, "/")
 	if code != 3 || out != "arg y\nerr\n" || err != nil {
 		t.Errorf("%d, %q, %v", code, out, err)
