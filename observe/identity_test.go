@@ -32,7 +32,7 @@ func proc(pid int, start uint64, change ...func(*sighting)) sighting {
 func under(ppid int32) func(*sighting)    { return func(s *sighting) { s.ppid = ppid } }
 func inSession(sid int32) func(*sighting) { return func(s *sighting) { s.sid, s.pgid = sid, sid } }
 func inGroup(pgid int32) func(*sighting)  { return func(s *sighting) { s.pgid = pgid } }
-func named(n string) func(*sighting) { return func(s *sighting) { s.detail.markers.AgentName = n } }
+func named(n string) func(*sighting)      { return func(s *sighting) { s.detail.markers.AgentName = n } }
 
 func ownedBy(o spec.Owner) func(*sighting) { return func(s *sighting) { s.detail.markers.Owner = o } }
 
