@@ -51,7 +51,7 @@ func New(o Options) (*Actuator, error) {
 	a := &Actuator{opts: o, log: o.Log, null: null, exits: newExits()}
 	a.waits, a.cancel = context.WithCancel(context.Background())
 	a.spawner = newSpawner()
-	if a.reaper, err = newReaper(a.exits, a.spawner); err == nil {
+	if a.reaper, err = newReaper(a.exits, a.spawner, o.Heritage); err == nil {
 		a.scopes, err = scope.New(scope.Options{
 			Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log,
 			Run: &helpers{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
@@ -63,6 +63,7 @@ func New(o Options) (*Actuator, error) {
 	}
 	a.ports = newPorts(o.Owner)
 	a.logs = newLogKeeper(o.StateDir, o.Log)
+	a.takeOver()
 	return a, nil
 }
 

@@ -76,6 +76,9 @@ func killChild(c child) {
 // exit code is -1 where a signal ended it.
 func (r *reaper) reap(c child) (exitCode int) {
 	defer r.disown(c.pid)
+	if id, err := identOf(c); err == nil {
+		r.roll.Leave(id)
+	}
 	info, err := waitid(unix.P_PIDFD, c.fd, 0)
 	if err != nil || info.pid == 0 {
 		return -1

@@ -40,7 +40,11 @@ type reaper struct {
 	// orphans is poked when a status was taken, which may have hidden that of
 	// an orphan.
 	orphans *orphanReaper
-	done    sync.WaitGroup
+	// roll outlives us: who is a child of ours and not reaped yet.
+	roll *roll
+	done sync.WaitGroup
+	// collecting is held while ends are taken, and kept by Pause.
+	collecting sync.Mutex
 
 	mu      sync.Mutex
 	byFD    map[int]*handle
@@ -52,8 +56,26 @@ type reaper struct {
 }
 
 // newReaper begins to reap: what is added to it, and the orphans that the
-// children of this spawner leave behind.
-func newReaper(x *exits, sp *spawner) (*reaper, error) {
+// children of this spawner leave behind. What it inherits from before an
+// execve(2) it never takes for orphans.
+func newReaper(x *exits, sp *spawner, h *Heritage) (*reaper, error) {
+	roll, own, err := rollFrom(h)
+	if err != nil {
+		return nil, fmt.Errorf("cannot keep a list of the children: %v", err)
+	}
+	r, err := openReaper(x)
+	if err != nil {
+		roll.Close()
+		return nil, err
+	}
+	r.roll, r.own = roll, own
+	r.orphans = newOrphanReaper(sp, r)
+	r.done.Go(r.run)
+	r.done.Go(r.orphans.run)
+	return r, nil
+}
+
+func openReaper(x *exits) (*reaper, error) {
 	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch processes: %v", os.NewSyscallError("epoll_create1", err))
@@ -65,15 +87,12 @@ func newReaper(x *exits, sp *spawner) (*reaper, error) {
 	}
 	r := &reaper{
 		epoll: os.NewFile(uintptr(epfd), "epoll"), epfd: epfd, exits: x,
-		byFD: map[int]*handle{}, byIdent: map[observe.Ident]*handle{}, own: map[int]*handle{},
+		byFD: map[int]*handle{}, byIdent: map[observe.Ident]*handle{},
 	}
 	if r.conn, err = r.epoll.SyscallConn(); err != nil {
 		r.epoll.Close()
 		return nil, fmt.Errorf("cannot watch processes: %v", err)
 	}
-	r.orphans = newOrphanReaper(sp, r)
-	r.done.Go(r.run)
-	r.done.Go(r.orphans.run)
 	return r, nil
 }
 
@@ -91,9 +110,11 @@ func (r *reaper) run() {
 			if err != nil || n == 0 {
 				return false
 			}
+			r.collecting.Lock()
 			for _, ev := range events[:n] {
 				r.ended(int(ev.Fd))
 			}
+			r.collecting.Unlock()
 			r.orphans.Poke()
 		}
 	})
@@ -155,6 +176,7 @@ func (r *reaper) ended(fd int) {
 	}
 	h.ended = true
 	_ = unix.EpollCtl(r.epfd, unix.EPOLL_CTL_DEL, fd, nil)
+	r.leave(h)
 	exit := collect(h)
 	if h.child && r.own[h.ident.PID] == h {
 		delete(r.own, h.ident.PID)
@@ -188,6 +210,16 @@ func (r *reaper) lookup(id observe.Ident) *handle {
 	return r.byIdent[id]
 }
 
+// enter puts a child on the roll, leave takes it off. Only what is not reaped
+// stands on it, so leave comes first.
+func (r *reaper) enter(id observe.Ident) { r.roll.Enter(id) }
+
+func (r *reaper) leave(h *handle) {
+	if h.child {
+		r.roll.Leave(h.ident)
+	}
+}
+
 // drop lets go of a process. It is not reported any more; a child of ours that
 // still lives will be reaped as an orphan.
 func (r *reaper) drop(id observe.Ident) {
@@ -201,6 +233,7 @@ func (r *reaper) drop(id observe.Ident) {
 }
 
 func (r *reaper) dropLocked(h *handle) {
+	r.leave(h)
 	delete(r.byIdent, h.ident)
 	delete(r.byFD, h.fd)
 	if h.child && r.own[h.ident.PID] == h {
@@ -222,4 +255,5 @@ func (r *reaper) Close() {
 	for _, h := range r.byIdent {
 		r.dropLocked(h)
 	}
+	r.roll.Close()
 }

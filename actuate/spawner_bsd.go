@@ -13,3 +13,6 @@ func childAttributes(*launch, *child) *syscall.SysProcAttr {
 // emptySignalMask does nothing: Go starts its threads with the mask that the
 // process was started with, and offers no way to change it here.
 func emptySignalMask() (restore func()) { return func() {} }
+
+// blockSignals does nothing, for the same reason.
+func blockSignals([]syscall.Signal) (restore func()) { return func() {} }
