@@ -19,7 +19,7 @@ func New(Options) (*Actuator, error) {
 }
 
 // Start refuses.
-func (*Actuator) Start(*spec.Entry, string, map[uint16]bool) (*observe.Instance, error) {
+func (*Actuator) Start(*spec.Entry, string) (*observe.Instance, error) {
 	return nil, startErrorf(spec.ReasonSpawnFailed, "cannot start processes on %s: %v", runtime.GOOS, ErrUnsupported)
 }
 
@@ -42,6 +42,24 @@ func (*Actuator) Forget(*observe.Instance) {}
 
 // LogPath is empty.
 func (*Actuator) LogPath(spec.Key, spec.Instance) string { return "" }
+
+// Children is empty.
+func (*Actuator) Children() []observe.Ident { return nil }
+
+// IsOwn is false: there are no children.
+func (*Actuator) IsOwn(observe.Ident) bool { return false }
+
+// Pause does nothing.
+func (*Actuator) Pause() []observe.Exit { return nil }
+
+// Resume does nothing.
+func (*Actuator) Resume() {}
+
+// Bequeath hands nothing on.
+func (*Actuator) Bequeath(*Guard) (Heritage, []int) { return Heritage{}, nil }
+
+// Exec refuses.
+func (*Actuator) Exec(string, []string, []string, []int) error { return ErrUnsupported }
 
 // Close does nothing.
 func (*Actuator) Close() {}

@@ -103,6 +103,8 @@ func (g *Guard) resume() error {
 	return nil
 }
 
+const stderr = 2
+
 // spawn starts one. Without it the workloads run all the same.
 func (g *Guard) spawn() {
 	c, err := g.fork()
@@ -133,7 +135,7 @@ func (g *Guard) fork() (child, error) {
 	return g.a.spawner.Start(&launch{
 		// The program that runs now, whatever is on the disk meanwhile.
 		path: "/proc/self/exe", argv: argv, env: spec.WithoutControllers(g.a.opts.Environ), dir: "/",
-		input: int(g.a.null.Fd()), output: int(os.Stderr.Fd()), inherit: inherit, cgroup: -1,
+		input: int(g.a.null.Fd()), output: stderr, inherit: inherit, cgroup: -1,
 		deaf: heldBack,
 	}, g.a.reaper.expect)
 }
@@ -194,14 +196,20 @@ const leaveWithin = time.Second
 func (g *Guard) Dismiss() {
 	g.leave()
 	_, _ = unix.Write(g.bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // a count: any but 0
-	c := g.present()
-	late := time.AfterFunc(leaveWithin, func() {
-		g.a.log.Info("the guard does not leave; killing it", "pid", c.pid)
-		_ = deliver(c.fd, unix.SIGKILL, 0)
-	})
+	late := time.AfterFunc(leaveWithin, g.kill)
+	defer late.Stop()
 	g.done.Wait()
-	late.Stop()
 	g.release()
+}
+
+// kill ends a guard that does not leave.
+func (g *Guard) kill() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.child.fd >= 0 {
+		g.a.log.Info("the guard does not leave; killing it", "pid", g.child.pid)
+		_ = deliver(g.child.fd, unix.SIGKILL, 0)
+	}
 }
 
 func (g *Guard) release() {

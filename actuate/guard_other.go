@@ -2,7 +2,11 @@
 
 package actuate
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/proc-controller/proc-controller/observe"
+)
 
 // GuardOptions are what a Guard is made of.
 type GuardOptions struct {
@@ -21,3 +25,11 @@ func (*Actuator) StartGuard(GuardOptions) (*Guard, error) {
 
 // Dismiss does nothing.
 func (*Guard) Dismiss() {}
+
+// AwaitEnd fails.
+func (*Brief) AwaitEnd() (died bool, until uint64, err error) {
+	return false, 0, errors.New("cannot guard on this system")
+}
+
+// Children is empty.
+func (*Brief) Children() ([]observe.Ident, error) { return nil, nil }

@@ -204,8 +204,11 @@ func (l *loop) patience() time.Duration {
 	longest := defaultGrace
 	for _, e := range l.world.Desired.Entries {
 		if e.Object != nil {
-			longest = max(longest, time.Duration(*e.Object.Spec.TerminationGracePeriodSeconds)*time.Second)
+			longest = max(longest, policyOf(&e.Object.Spec).Grace)
 		}
+	}
+	for _, k := range l.world.History.keys {
+		longest = max(longest, k.longestGrace())
 	}
 	return longest + 20*time.Second
 }
@@ -213,6 +216,10 @@ func (l *loop) patience() time.Duration {
 // finished says that a shutdown has done all that it can.
 func (l *loop) finished() bool {
 	if l.world.Shutdown == NotShuttingDown {
+		return false
+	}
+	// Before the first look nothing is known to be gone.
+	if o := &l.world.Observed; !o.Complete && o.Err == nil && time.Now().Before(l.giveUp) {
 		return false
 	}
 	left := len(l.queue) + l.inFlight

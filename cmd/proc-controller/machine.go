@@ -29,7 +29,7 @@ func watchSignals() <-chan os.Signal {
 }
 
 // run lets everything run until a signal (or the end of ctx) has stopped it.
-func (m *machine) run(ctx context.Context, signals <-chan os.Signal) error {
+func (m *machine) run(ctx context.Context) error {
 	defer m.close()
 	beside, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -39,7 +39,7 @@ func (m *machine) run(ctx context.Context, signals <-chan os.Signal) error {
 		}
 	})
 	running.Go(func() { m.server.Run(beside) })
-	running.Go(func() { m.obey(signals) })
+	running.Go(func() { m.obey(m.signals) })
 	err := m.controller.Run(ctx)
 	stop()
 	running.Wait()

@@ -17,6 +17,11 @@ type streams struct {
 
 // execute runs one command line and gives its exit code.
 func execute(args []string, std streams) int {
+	if isGuard(args) {
+		err := guard(args, std)
+		std.say(err)
+		return exitCode(err)
+	}
 	root := newRoot(std)
 	root.SetArgs(args)
 	err := root.Execute()

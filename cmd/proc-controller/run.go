@@ -96,9 +96,9 @@ func run(ctx context.Context, std streams, at *placeFlags, f *runFlags) error {
 	defer out.Close(lastWords)
 	log := newLogger(out, f.logFormat, f.verbose, lookFor(std.err, os.Getenv))
 	collectLate()
-	m, err := assemble(p, f, log)
+	m, err := assemble(p, f, log, signals)
 	if err != nil {
 		return err
 	}
-	return m.run(ctx, signals)
+	return m.run(ctx)
 }
