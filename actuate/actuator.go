@@ -29,6 +29,7 @@ type Actuator struct {
 	ports   *ports
 	logs    *logKeeper
 	scopes  *scope.Scopes
+	helpers *helpers
 	// waits ends what a start waits for when the Actuator is closed. No
 	// child's life hangs on it.
 	waits  context.Context
@@ -52,10 +53,8 @@ func New(o Options) (*Actuator, error) {
 	a.waits, a.cancel = context.WithCancel(context.Background())
 	a.spawner = newSpawner()
 	if a.reaper, err = newReaper(a.exits, a.spawner, o.Heritage); err == nil {
-		a.scopes, err = scope.New(scope.Options{
-			Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log,
-			Run: &helpers{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
-		})
+		a.helpers = &helpers{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())}
+		a.scopes, err = scope.New(scope.Options{Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log, Run: a.helpers})
 	}
 	if err != nil {
 		a.closeParts()
@@ -80,6 +79,14 @@ func (a *Actuator) Forget(in *observe.Instance) {
 	a.ports.Release(in.ID.Token())
 	a.logs.Drop(cmp.Or(in.Log, a.LogPath(in.Key, in.ID)))
 	a.scopes.Release(in.Scope)
+}
+
+// RunHelper runs a short command that is no workload, in a session of its own
+// and with nothing of the controller's own in its environment, and waits for its
+// end. It is killed when ctx ends first. Output holds stdout and stderr, up to
+// 16 KiB. argv begins with an absolute path.
+func (a *Actuator) RunHelper(ctx context.Context, argv, environ []string, dir string) (exitCode int, output string, err error) {
+	return a.helpers.Run(ctx, argv, spec.WithoutControllers(environ), dir)
 }
 
 // LogPath is where the output of an instance is, whether we started it or not;

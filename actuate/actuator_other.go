@@ -3,6 +3,7 @@
 package actuate
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -48,6 +49,11 @@ func (*Actuator) Children() []observe.Ident { return nil }
 
 // IsOwn is false: there are no children.
 func (*Actuator) IsOwn(observe.Ident) bool { return false }
+
+// RunHelper refuses.
+func (*Actuator) RunHelper(context.Context, []string, []string, string) (exitCode int, output string, err error) {
+	return -1, "", ErrUnsupported
+}
 
 // Pause does nothing.
 func (*Actuator) Pause() []observe.Exit { return nil }

@@ -95,6 +95,12 @@ func (g *Guard) resume() error {
 		return errNoGuard
 	}
 	fd, err := openPidfd(h.Guard.PID)
+	if err == nil {
+		if start, _ := startTick(h.Guard.PID); start != h.Guard.Start {
+			unix.Close(fd)
+			err = errOther
+		}
+	}
 	if err != nil {
 		g.a.reaper.disown(h.Guard.PID)
 		return err

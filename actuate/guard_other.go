@@ -4,6 +4,7 @@ package actuate
 
 import (
 	"errors"
+	"os"
 
 	"github.com/proc-controller/proc-controller/observe"
 )
@@ -33,3 +34,11 @@ func (*Brief) AwaitEnd() (died bool, until uint64, err error) {
 
 // Children is empty.
 func (*Brief) Children() ([]observe.Ident, error) { return nil, nil }
+
+// WrapParcel fails: no image follows another here.
+func WrapParcel([]byte) (*os.File, error) {
+	return nil, errors.New("cannot replace the running program on this system")
+}
+
+// ReadParcel fails.
+func ReadParcel(int) ([]byte, error) { _, err := WrapParcel(nil); return nil, err }

@@ -134,3 +134,30 @@ func setCloseOnExec(fds []int, flag int) {
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, flag)
 	}
 }
+
+// WrapParcel puts content into memory that outlives an execve(2).
+func WrapParcel(content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("parcel", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "parcel")
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// ReadParcel gives the content of a parcel, and throws it away.
+func ReadParcel(fd int) ([]byte, error) {
+	f := os.NewFile(uintptr(fd), "parcel")
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	content := make([]byte, st.Size())
+	_, err = f.ReadAt(content, 0)
+	return content, err
+}

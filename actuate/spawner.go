@@ -71,7 +71,7 @@ type child struct {
 func newSpawner() *spawner {
 	s := &spawner{requests: make(chan request), closed: make(chan struct{})}
 	s.done.Add(1)
-	go s.run()
+	onForkingThread(s.run)
 	return s
 }
 

@@ -195,6 +195,8 @@ func (l *loop) nameKept() {
 		switch {
 		case in.OnExit == spec.ExitKeep && in.Live():
 			l.Log.Info("left running", "workload", in.Key.String(), "pid", in.Main.PID, "instance", in.ID, "reason", spec.ReasonKept)
+		case l.onlyDoubt(in):
+			l.Log.Info("left alone, since it cannot be told", "workload", in.Key.String(), "instance", in.ID, "pid", in.Doubtful[0].PID, "command", in.Doubtful[0].Command)
 		case in.Live() || len(in.Members) > 0:
 			l.Log.Info("could not be stopped", "workload", in.Key.String(), "instance", in.ID, "what", l.leftOf(in))
 		}

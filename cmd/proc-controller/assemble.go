@@ -22,7 +22,10 @@ type machine struct {
 	place      place
 	notify     *notifier
 	source     *source.Source
-	signals    <-chan os.Signal
+	signals    caughtSignals
+	flushLog   func()
+	heirloom   *heirloom // nil in the first image
+	replacing  *replacing
 	records    records
 	lock       *lock.Lock
 	actuator   *actuate.Actuator
@@ -35,13 +38,12 @@ type machine struct {
 
 // assemble wires the rooms together: lock, journals, source, scanner, actuator,
 // controller, server. On error nothing stays open.
-func assemble(p place, f *runFlags, log logr.Logger, signals <-chan os.Signal) (*machine, error) {
-	m := &machine{log: log, place: p, notify: &notifier{log: log}, signals: signals}
-	if err := m.open(f); err != nil {
+func (m *machine) assemble(f *runFlags) error {
+	err := m.open(f)
+	if err != nil {
 		m.close()
-		return nil, err
 	}
-	return m, nil
+	return err
 }
 
 func (m *machine) open(f *runFlags) error {
@@ -60,12 +62,12 @@ func (m *machine) open(f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := m.takeLock(state); err != nil {
+	if err := m.acquire(state); err != nil {
 		return err
 	}
 	m.log.Info("starting", "manifests", m.place.manifests, "owner", m.place.owner, "pid", os.Getpid(), "version", thisVersion().Version)
 	m.prepareManifests()
-	m.records = m.openRecords(state, noMirror)
+	m.records = m.openRecords(state, m.formerMirror())
 	if err := m.openSource(f, m.records.memory); err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func (m *machine) open(f *runFlags) error {
 	m.closing(func() { scanner.Close() })
 	m.actuator, err = actuate.New(actuate.Options{
 		Owner: m.place.owner, UID: m.place.uid, StateDir: state, Home: os.Getenv("HOME"),
-		Environ: os.Environ(), Scopes: mode, Log: m.log,
+		Environ: os.Environ(), Scopes: mode, Heritage: m.heritage(), Log: m.log,
 	})
 	if err != nil {
 		return err
@@ -85,11 +87,14 @@ func (m *machine) open(f *runFlags) error {
 	m.postGuard(f, state, mode)
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator,
-		Events: m.records.events, Ledger: m.records.ledger, History: m.records.history(),
+		Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
 		Boot: observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) },
 	})
-	m.server, err = api.Listen(api.Options{Path: socket, Viewer: m.controller, Log: m.log})
+	m.server, err = api.Listen(api.Options{
+		Path: socket, Viewer: m.controller, Log: m.log,
+		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
+	})
 	return err
 }
 

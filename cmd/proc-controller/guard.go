@@ -52,7 +52,6 @@ type reaping struct {
 	until    uint64 // tick at which the end of the controller was noticed
 	observer reapObserver
 	actuator tallyActuator
-	records  records
 }
 
 // open wires up a controller as run does, but for manifests and API. First of

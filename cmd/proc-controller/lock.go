@@ -43,7 +43,7 @@ func (m *machine) waitFor(held *lock.HeldError) error {
 	select {
 	case err := <-free:
 		return err
-	case sig := <-m.signals:
+	case sig := <-m.signals.ending:
 		return fmt.Errorf("ended by %s while waiting: %w", signalName(sig), held)
 	}
 }

@@ -64,6 +64,7 @@ together with everything that it has started.`,
 		newGet(std, &at),
 		newPs(std),
 		newValidate(std, &at),
+		newUpgrade(std, &at),
 		newVersion(std),
 	)
 	return root
