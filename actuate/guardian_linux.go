@@ -57,8 +57,8 @@ func heldBackAsOS() (signals []os.Signal) {
 	return signals
 }
 
-// poll sleeps until the bell is rung or the handle shows an end. The end counts
-// more: a controller may die while it dismisses its guard.
+// poll sleeps until the bell is rung or the handle shows an end. The bell counts
+// more: it is rung when there is nothing left to guard.
 func (b *Brief) poll() (rung bool, err error) {
 	fds := []unix.PollFd{
 		{Fd: int32(b.Handle), Events: unix.POLLIN},
