@@ -32,7 +32,8 @@ type Actuator struct {
 	// desk bounds how many goroutines do the file work of starts and signals at
 	// one time: each could hold a thread, and more than the cores can use would
 	// only add threads that never go away.
-	desk chan struct{}
+	desk    chan struct{}
+	helpers *runner
 	// waits ends what a start waits for when the Actuator is closed. No
 	// child's life hangs on it.
 	waits  context.Context
@@ -55,11 +56,9 @@ func New(o Options) (*Actuator, error) {
 	a := &Actuator{opts: o, log: o.Log, null: null, exits: newExits(), desk: make(chan struct{}, deskPlaces)}
 	a.waits, a.cancel = context.WithCancel(context.Background())
 	a.spawner = newSpawner()
-	if a.reaper, err = newReaper(a.exits, a.spawner); err == nil {
-		a.scopes, err = scope.New(scope.Options{
-			Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log,
-			Run: &runner{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
-		})
+	if a.reaper, err = newReaper(a.exits, a.spawner, o.Heritage); err == nil {
+		a.helpers = &runner{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())}
+		a.scopes, err = scope.New(scope.Options{Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log, Run: a.helpers})
 	}
 	if err != nil {
 		a.closeParts()
@@ -67,6 +66,7 @@ func New(o Options) (*Actuator, error) {
 	}
 	a.ports = newPorts(o.Owner)
 	a.logs = newLogKeeper(o.StateDir, o.Log)
+	a.takeOver()
 	return a, nil
 }
 
@@ -92,6 +92,14 @@ func (a *Actuator) Forget(in *observe.Instance) {
 	a.ports.Release(in.ID.Token())
 	a.logs.Drop(cmp.Or(in.Log, a.LogPath(in.Key, in.ID)))
 	a.scopes.Release(in.Scope)
+}
+
+// RunHelper runs a short command that is no workload, in a session of its own
+// and with nothing of the controller's own in its environment, and waits for its
+// end. It is killed when ctx ends first. Output holds stdout and stderr, up to
+// 16 KiB. argv begins with an absolute path.
+func (a *Actuator) RunHelper(ctx context.Context, argv, environ []string, dir string) (exitCode int, output string, err error) {
+	return a.helpers.Run(ctx, argv, spec.WithoutControllers(environ), dir)
 }
 
 // LogPath is where the output of an instance is, whether we started it or not;

@@ -3,6 +3,7 @@
 package actuate
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -42,6 +43,29 @@ func (*Actuator) Forget(*observe.Instance) {}
 
 // LogPath is empty.
 func (*Actuator) LogPath(spec.Key, spec.Instance) string { return "" }
+
+// Children is empty.
+func (*Actuator) Children() []observe.Ident { return nil }
+
+// IsOwn is false: there are no children.
+func (*Actuator) IsOwn(observe.Ident) bool { return false }
+
+// RunHelper refuses.
+func (*Actuator) RunHelper(context.Context, []string, []string, string) (exitCode int, output string, err error) {
+	return -1, "", ErrUnsupported
+}
+
+// Pause does nothing.
+func (*Actuator) Pause() []observe.Exit { return nil }
+
+// Resume does nothing.
+func (*Actuator) Resume() {}
+
+// Bequeath hands nothing on.
+func (*Actuator) Bequeath(*Guard) (Heritage, []int) { return Heritage{}, nil }
+
+// Exec refuses.
+func (*Actuator) Exec(string, []string, []string, []int) error { return ErrUnsupported }
 
 // Close does nothing.
 func (*Actuator) Close() {}

@@ -2,7 +2,6 @@ package actuate
 
 import (
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,34 +48,30 @@ func written(path string) string {
 	return string(b)
 }
 
-// Workloads must not stand in the list in which orphans are looked for, whatever
-// thread the runtime gives to the spawner.
-func TestSpawnerIsNotOnTheFirstThread(t *testing.T) {
-	for range 50 {
-		ran := make(chan bool)
-		go func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			ran <- onFirstThread()
-		}()
-		<-ran
-		s := newSpawner()
-		l := &launch{path: "/bin/sleep", argv: []string{"sleep", "1000"}, dir: "/", input: 0, output: 1, cgroup: -1}
-		o := openOrphanage()
-		c, err := s.Start(l, func(child) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !o.empty() {
-			t.Error("a child of the spawner stands among the orphans")
-		}
-		killChild(c)
-		var status unix.WaitStatus
-		if _, err := unix.Wait4(c.pid, &status, 0, nil); err != nil {
-			t.Error(err)
-		}
-		c.close()
-		o.close()
-		s.Close()
+// What the first thread has forked stands in the same list as the orphans, and a
+// list of many takes more than one read.
+func TestOrphanageTellsOwnChildrenApart(t *testing.T) {
+	a := newActuator(t)
+	own := map[int]bool{}
+	for range 20 {
+		own[mustStart(t, a, entry(t, "/bin/sleep", "1000")).LastMain.PID] = true
 	}
+	o := openOrphanage()
+	defer o.close()
+	o.buf = make([]byte, 16)
+	isOwn := func(pid int) bool { return own[pid] }
+	eventually(t, "no orphan of another test is left", func() bool { return o.empty(isOwn) })
+	in := mustStart(t, a, shell(t, "setsid -f sh -c 'echo $$$$; exec sleep 1000'; exec sleep 1000"))
+	own[in.LastMain.PID] = true
+	pid, err := strconv.Atoi(strings.TrimSpace(output(t, in)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.empty(isOwn) {
+		t.Error("an orphan was not seen")
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the orphan is reaped", func() bool { return o.empty(isOwn) })
 }

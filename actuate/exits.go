@@ -15,6 +15,7 @@ type exits struct {
 	out    chan observe.Exit
 	wake   chan struct{} // of size one
 	closed chan struct{}
+	asked  chan chan<- []observe.Exit // for what was not handed over yet
 
 	mu    sync.Mutex
 	queue []observe.Exit
@@ -25,7 +26,10 @@ type exits struct {
 const burst = 256
 
 func newExits() *exits {
-	e := &exits{out: make(chan observe.Exit, burst), wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	e := &exits{
+		out: make(chan observe.Exit, burst), wake: make(chan struct{}, 1), closed: make(chan struct{}),
+		asked: make(chan chan<- []observe.Exit),
+	}
 	go e.run()
 	return e
 }
@@ -47,15 +51,52 @@ func (e *exits) run() {
 	for {
 		select {
 		case <-e.wake:
+		case rest := <-e.asked:
+			rest <- e.undelivered(nil)
 		case <-e.closed:
 			return
 		}
-		for _, x := range e.take() {
-			select {
-			case e.out <- x:
-			case <-e.closed:
-				return
-			}
+		if !e.handOver(e.take()) {
+			return
+		}
+	}
+}
+
+// handOver says false once it is closed.
+func (e *exits) handOver(queue []observe.Exit) bool {
+	for len(queue) > 0 {
+		select {
+		case e.out <- queue[0]:
+			queue = queue[1:]
+		case rest := <-e.asked:
+			rest <- e.undelivered(queue)
+			return true
+		case <-e.closed:
+			return false
+		}
+	}
+	return true
+}
+
+// Rest gives what was not handed over yet; it will not come through the channel.
+func (e *exits) Rest() []observe.Exit {
+	rest := make(chan []observe.Exit, 1)
+	select {
+	case e.asked <- rest:
+		return <-rest
+	case <-e.closed:
+		return nil
+	}
+}
+
+// undelivered gives what stands in the channel, in the given queue and behind it.
+func (e *exits) undelivered(queue []observe.Exit) (rest []observe.Exit) {
+	for {
+		select {
+		case x := <-e.out:
+			rest = append(rest, x)
+		default:
+			return append(append(rest, queue...), e.take()...)
 		}
 	}
 }

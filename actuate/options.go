@@ -4,6 +4,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/proc-controller/proc-controller/actuate/scope"
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -24,5 +25,16 @@ type Options struct {
 	Environ []string
 	// Scopes is the host's policy for scopes; empty is auto.
 	Scopes scope.Mode
-	Log    logr.Logger
+	// Heritage is what this process was handed by its former image, before an
+	// execve(2); nil in a process that began by itself.
+	Heritage *Heritage
+	Log      logr.Logger
+}
+
+// Heritage is what an Actuator hands to the one of the next image: numbers of
+// descriptors that stay open, and the guard. See Actuator.Bequeath.
+type Heritage struct {
+	Roll  int           `json:"roll"`
+	Bell  int           `json:"bell"`
+	Guard observe.Ident `json:"guard,omitzero"`
 }

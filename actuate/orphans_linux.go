@@ -105,6 +105,8 @@ func (o *orphanReaper) reapOne(idType, id int) reaping {
 	if err == nil && sid == o.session || o.reaper.isOwn(info.pid) {
 		return notOurs
 	}
+	o.reaper.releasing.Lock()
+	defer o.reaper.releasing.Unlock()
 	if _, err = waitid(unix.P_PID, info.pid, 0); err != nil {
 		return nothing
 	}

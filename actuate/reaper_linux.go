@@ -40,8 +40,15 @@ type reaper struct {
 	// orphans is poked when a status was taken, which may have hidden that of
 	// an orphan.
 	orphans   *orphanReaper
-	orphanage orphanage
-	done      sync.WaitGroup
+	orphanage *orphanage
+	// roll outlives us: who is a child of ours and not reaped yet.
+	roll *roll
+	done sync.WaitGroup
+	// collecting is held while ends are taken, and kept by Pause.
+	collecting sync.Mutex
+	// releasing is held by whoever takes the status of a child, which removes it
+	// from the kernel's lists.
+	releasing sync.Mutex
 
 	mu      sync.Mutex
 	byFD    map[int]*handle
@@ -53,8 +60,26 @@ type reaper struct {
 }
 
 // newReaper begins to reap: what is added to it, and the orphans that the
-// children of this spawner leave behind.
-func newReaper(x *exits, sp *spawner) (*reaper, error) {
+// children of this spawner leave behind. What it inherits from before an
+// execve(2) it never takes for orphans.
+func newReaper(x *exits, sp *spawner, h *Heritage) (*reaper, error) {
+	roll, own, err := rollFrom(h)
+	if err != nil {
+		return nil, fmt.Errorf("cannot keep a list of the children: %v", err)
+	}
+	r, err := openReaper(x)
+	if err != nil {
+		roll.Close()
+		return nil, err
+	}
+	r.roll, r.own = roll, own
+	r.orphans, r.orphanage = newOrphanReaper(sp, r), openOrphanage()
+	r.done.Go(r.run)
+	r.done.Go(r.orphans.run)
+	return r, nil
+}
+
+func openReaper(x *exits) (*reaper, error) {
 	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch processes: %v", os.NewSyscallError("epoll_create1", err))
@@ -66,16 +91,12 @@ func newReaper(x *exits, sp *spawner) (*reaper, error) {
 	}
 	r := &reaper{
 		epoll: os.NewFile(uintptr(epfd), "epoll"), epfd: epfd, exits: x,
-		byFD: map[int]*handle{}, byIdent: map[observe.Ident]*handle{}, own: map[int]*handle{},
+		byFD: map[int]*handle{}, byIdent: map[observe.Ident]*handle{},
 	}
 	if r.conn, err = r.epoll.SyscallConn(); err != nil {
 		r.epoll.Close()
 		return nil, fmt.Errorf("cannot watch processes: %v", err)
 	}
-	r.orphans = newOrphanReaper(sp, r)
-	r.orphanage = openOrphanage()
-	r.done.Go(r.run)
-	r.done.Go(r.orphans.run)
 	return r, nil
 }
 
@@ -93,9 +114,9 @@ func (r *reaper) run() {
 			if err != nil || n == 0 {
 				return false
 			}
-			for _, ev := range events[:n] {
-				r.ended(int(ev.Fd))
-			}
+			r.collecting.Lock()
+			r.take(events[:n])
+			r.collecting.Unlock()
 			r.orphans.Poke()
 		}
 	})
@@ -147,23 +168,38 @@ func (r *reaper) add(h *handle) error {
 	return nil
 }
 
-// ended takes the status of one process and reports it.
-func (r *reaper) ended(fd int) {
+// take takes the status of each process that has ended, and reports it.
+func (r *reaper) take(events []unix.EpollEvent) {
+	ends := make([]end, 0, len(events))
+	r.releasing.Lock()
+	for _, ev := range events {
+		if e, ok := r.ended(int(ev.Fd)); ok {
+			ends = append(ends, e)
+		}
+	}
+	r.tellAlone(ends)
+	r.releasing.Unlock()
+	for _, e := range ends {
+		r.exits.Push(e.exit)
+	}
+}
+
+// ended takes the status of one process, unless that was done already.
+func (r *reaper) ended(fd int) (end, bool) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	h := r.byFD[fd]
 	if h == nil || h.ended {
-		r.mu.Unlock()
-		return
+		return end{}, false
 	}
 	h.ended = true
 	_ = unix.EpollCtl(r.epfd, unix.EPOLL_CTL_DEL, fd, nil)
+	r.leave(h)
 	exit := collect(h)
-	exit.Alone = h.child && r.alone(h)
 	if h.child && r.own[h.ident.PID] == h {
 		delete(r.own, h.ident.PID)
 	}
-	r.mu.Unlock()
-	r.exits.Push(exit)
+	return end{h, exit}, true
 }
 
 // collect reaps a child, or finds out how another process has ended. A process
@@ -191,6 +227,16 @@ func (r *reaper) lookup(id observe.Ident) *handle {
 	return r.byIdent[id]
 }
 
+// enter puts a child on the roll, leave takes it off. Only what is not reaped
+// stands on it, so leave comes first.
+func (r *reaper) enter(id observe.Ident) { r.roll.Enter(id) }
+
+func (r *reaper) leave(h *handle) {
+	if h.child {
+		r.roll.Leave(h.ident)
+	}
+}
+
 // drop lets go of a process. It is not reported any more; a child of ours that
 // still lives will be reaped as an orphan.
 func (r *reaper) drop(id observe.Ident) {
@@ -204,6 +250,7 @@ func (r *reaper) drop(id observe.Ident) {
 }
 
 func (r *reaper) dropLocked(h *handle) {
+	r.leave(h)
 	delete(r.byIdent, h.ident)
 	delete(r.byFD, h.fd)
 	if h.child && r.own[h.ident.PID] == h {
@@ -226,4 +273,5 @@ func (r *reaper) Close() {
 	for _, h := range r.byIdent {
 		r.dropLocked(h)
 	}
+	r.roll.Close()
 }

@@ -76,7 +76,12 @@ func killChild(c child) {
 // exit code is -1 where a signal ended it.
 func (r *reaper) reap(c child) (exitCode int) {
 	defer r.disown(c.pid)
+	if id, err := identOf(c); err == nil {
+		r.roll.Leave(id)
+	}
+	r.releasing.Lock()
 	info, err := waitid(unix.P_PIDFD, c.fd, 0)
+	r.releasing.Unlock()
 	if err != nil || info.pid == 0 {
 		return -1
 	}

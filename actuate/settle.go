@@ -19,6 +19,7 @@ func (s *start) settle() (*observe.Instance, error) {
 	if err != nil {
 		return nil, startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
 	}
+	s.reaper.enter(id)
 	sc, err := s.fence.Verify(s.waits, id.PID)
 	if err != nil {
 		_ = s.scopes.Kill(sc) // beside the group; there may be no cgroup yet

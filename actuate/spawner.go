@@ -18,6 +18,10 @@ type launch struct {
 	dir       string
 	input     int // descriptor that becomes stdin
 	output    int // descriptor that becomes stdout and stderr
+	// inherit are descriptors that the child has too, as 3, 4 and so on.
+	inherit []int
+	// deaf are signals that are blocked in the child from its first moment.
+	deaf []syscall.Signal
 	// death is sent to the child when the controller dies; 0 for none. It has
 	// no effect where the system knows no such signal.
 	death syscall.Signal
@@ -44,10 +48,12 @@ type spawner struct {
 	forking sync.Mutex
 }
 
-// request is a launch on its way to the thread; the answer comes back once.
+// request is a launch on its way to the thread, or something else that only
+// that thread can do; the answer comes back once.
 type request struct {
 	launch   *launch
 	register func(child)
+	instead  func() error
 	answer   chan<- answer
 }
 
@@ -64,30 +70,23 @@ type child struct {
 
 func newSpawner() *spawner {
 	s := &spawner{requests: make(chan request), closed: make(chan struct{})}
-	s.done.Go(s.run)
+	s.done.Add(1)
+	onForkingThread(s.run)
 	return s
 }
 
 // run is the thread. It returns only after Close, and gives the thread back
 // then instead of ending it: what becomes of the children is decided by the end
 // of the process, not by the order in which it is taken down.
-//
-// It is not the first thread of the program: orphans are handed to that one, and
-// what stands in its list of children must be orphans alone.
 func (s *spawner) run() {
+	defer s.done.Done()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if onFirstThread() {
-		s.done.Go(s.run) // elsewhere, since this one stays taken
-		<-s.closed
-		return
-	}
-	restore := emptySignalMask()
-	defer restore()
+	defer emptySignalMask()()
 	for {
 		select {
 		case r := <-s.requests:
-			c, err := s.fork(r)
+			c, err := s.serve(r)
 			r.answer <- answer{c, err}
 		case <-s.closed:
 			return
@@ -99,9 +98,20 @@ func (s *spawner) run() {
 // register is called with the child before anybody could reap it. The error is
 // that of execve(2) or of the fork.
 func (s *spawner) Start(l *launch, register func(child)) (child, error) {
+	return s.ask(request{launch: l, register: register})
+}
+
+// Do has f called on the thread, between two forks.
+func (s *spawner) Do(f func() error) error {
+	_, err := s.ask(request{instead: f})
+	return err
+}
+
+func (s *spawner) ask(r request) (child, error) {
 	reply := make(chan answer, 1)
+	r.answer = reply
 	select {
-	case s.requests <- request{l, register, reply}:
+	case s.requests <- r:
 		a := <-reply
 		return a.child, a.err
 	case <-s.closed:
@@ -109,20 +119,29 @@ func (s *spawner) Start(l *launch, register func(child)) (child, error) {
 	}
 }
 
-func (s *spawner) fork(r request) (child, error) {
-	l, c := r.launch, child{fd: -1}
+func (s *spawner) serve(r request) (child, error) {
 	s.forking.Lock()
 	defer s.forking.Unlock()
+	if r.instead != nil {
+		return child{fd: -1}, r.instead()
+	}
+	return s.fork(r)
+}
+
+func (s *spawner) fork(r request) (child, error) {
+	l, c := r.launch, child{fd: -1}
 	if l.stamp != nil {
 		if err := l.stamp(l, observe.BootTick()); err != nil {
 			return c, err
 		}
 	}
+	defer blockSignals(l.deaf)()
+	files := []uintptr{uintptr(l.input), uintptr(l.output), uintptr(l.output)}
+	for _, fd := range l.inherit {
+		files = append(files, uintptr(fd))
+	}
 	pid, err := syscall.ForkExec(l.path, l.argv, &syscall.ProcAttr{
-		Dir:   l.dir,
-		Env:   l.env,
-		Files: []uintptr{uintptr(l.input), uintptr(l.output), uintptr(l.output)},
-		Sys:   childAttributes(l, &c),
+		Dir: l.dir, Env: l.env, Files: files, Sys: childAttributes(l, &c),
 	})
 	if err != nil {
 		return child{fd: -1}, err

@@ -14,5 +14,5 @@ func childAttributes(*launch, *child) *syscall.SysProcAttr {
 // process was started with, and offers no way to change it here.
 func emptySignalMask() (restore func()) { return func() {} }
 
-// onFirstThread does not matter here: there is no subreaper.
-func onFirstThread() bool { return false }
+// blockSignals does nothing, for the same reason.
+func blockSignals([]syscall.Signal) (restore func()) { return func() {} }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -30,11 +31,33 @@ func childAttributes(l *launch, c *child) *syscall.SysProcAttr {
 // its children inherit (sigprocmask(2)); whoever started us may have blocked
 // some. The returned function puts the old mask back.
 func emptySignalMask() (restore func()) {
-	var none, old unix.Sigset_t
-	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &none, &old); err != nil {
+	return setMask(unix.Sigset_t{})
+}
+
+// blockSignals blocks exactly these signals on the calling thread.
+func blockSignals(deaf []syscall.Signal) (restore func()) {
+	if len(deaf) == 0 {
+		return func() {}
+	}
+	return setMask(sigset(deaf))
+}
+
+func setMask(set unix.Sigset_t) (restore func()) {
+	var old unix.Sigset_t
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &set, &old); err != nil {
 		return func() {}
 	}
 	return func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }
+}
+
+// sigset is a mask with these signals in it: bit n-1 is signal n.
+func sigset(signals []syscall.Signal) (set unix.Sigset_t) {
+	const word = 8 * int(unsafe.Sizeof(set.Val[0]))
+	for _, sig := range signals {
+		n := int(sig) - 1
+		set.Val[n/word] |= 1 << (n % word)
+	}
+	return set
 }
 
 // identOf reads when a child that is not reaped yet was started.
@@ -80,7 +103,3 @@ func (c child) close() {
 		unix.Close(c.fd)
 	}
 }
-
-// onFirstThread says that the calling thread is the one that the program began
-// with.
-func onFirstThread() bool { return unix.Gettid() == unix.Getpid() }

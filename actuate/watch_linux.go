@@ -18,6 +18,7 @@ func (a *Actuator) Watch(id observe.Ident) error {
 		return err
 	}
 	if a.reaper.lookup(id) != nil {
+		a.reservePortsOf(id)
 		return nil
 	}
 	fd, err := openPidfd(id.PID)

@@ -14,7 +14,7 @@ import (
 // ErrStopped is the answer to a question after the loop has ended.
 var ErrStopped = errors.New("the controller has stopped")
 
-// Options are what a Controller is made of. All but OnReady are required.
+// Options are what a Controller is made of. All but Children and OnReady are required.
 type Options struct {
 	Owner    spec.Owner
 	Source   Source
@@ -25,6 +25,9 @@ type Options struct {
 	Events, Ledger Journal
 	// History is what a ledger has restored; the zero value if there is none.
 	History History
+	// Children are main processes of the history that are our children and are
+	// watched already: those of our former image, after a handover.
+	Children []observe.Ident
 	// PID is that of the controller, for a View.
 	PID int
 	// Boot names this boot of the machine; idents of another are meaningless.
@@ -41,6 +44,7 @@ type Controller struct {
 	outcomes  chan outcome
 	shutdown  chan Shutdown
 	questions chan chan<- answer
+	handovers chan *leaving
 	ended     chan struct{}  // the loop has ended
 	done      chan struct{}  // so has everything else
 	running   sync.WaitGroup // the reporter, and what is done aside
@@ -57,6 +61,7 @@ func New(o Options) *Controller {
 		outcomes:  make(chan outcome, 4*maxInFlight),
 		shutdown:  make(chan Shutdown, 2),
 		questions: make(chan chan<- answer),
+		handovers: make(chan *leaving),
 		ended:     make(chan struct{}),
 		done:      make(chan struct{}),
 		reporter:  newReporter(),
@@ -76,6 +81,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		mains:      map[observe.Ident]mainOf{},
 		early:      map[observe.Ident]observe.Exit{},
 	}
+	l.inherit()
 	l.run(ctx)
 	l.nameKept()
 	close(c.ended)

@@ -21,6 +21,8 @@ type StartAsked struct {
 	Token string    `json:"token"`
 	Hash  spec.Hash `json:"hash"`
 	At    time.Time `json:"at"`
+	// Policy is how what is started is to be stopped.
+	Policy StopPolicy `json:"policy,omitzero"`
 }
 
 // Started says that a start worked.
@@ -152,7 +154,10 @@ func (e Remembered) EventKey() spec.Key  { return e.Key }
 func (e Rebooted) EventKey() spec.Key    { return e.Key }
 func (e Forgotten) EventKey() spec.Key   { return e.Key }
 
-func (e StartAsked) fold(k *KeyHistory) { k.Starting = append(k.Starting, e) }
+func (e StartAsked) fold(k *KeyHistory) {
+	k.Starting = append(k.Starting, e)
+	k.Policy = e.Policy
+}
 
 func (e Started) fold(k *KeyHistory) {
 	k.begin(e.Instance.Hash)

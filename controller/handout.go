@@ -21,7 +21,10 @@ func (l *loop) hand(a Action, now time.Time) {
 		return
 	case Start:
 		a.Token = newToken()
-		l.note(StartAsked{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now})
+		l.note(StartAsked{
+			Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now,
+			Policy: policyOf(&a.Entry.Object.Spec),
+		})
 	case Resolve:
 		l.note(Resolving{a.Key})
 	case Stop, Kill:
@@ -148,7 +151,7 @@ func (l *loop) exited(e observe.Exit) {
 		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID,
 		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
 	}
-	planned := l.world.History.Of(of.key).stop(of.ID) != nil
+	planned := l.planned(of)
 	if planned {
 		exit.Termination.Reason = spec.ReasonStopped // the ledger has no record of the stop itself
 	}
@@ -168,6 +171,14 @@ func (l *loop) exited(e observe.Exit) {
 			l.logExit(exit)
 		}
 	})
+}
+
+// planned says that the end of a main process is our doing. On the way out that
+// is so of all that dies with the controller: the signal of a guard's comes
+// after the one that the kernel has sent.
+func (l *loop) planned(of mainOf) bool {
+	return l.world.History.Of(of.key).stop(of.ID) != nil ||
+		l.world.Shutdown != NotShuttingDown && of.OnExit == spec.ExitStop
 }
 
 // resetAfter is the healthy stretch of a key, by its manifest.

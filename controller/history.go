@@ -37,6 +37,9 @@ type KeyHistory struct {
 	Last *spec.Termination `json:"last,omitempty"`
 	// Failure is the last failed start, if no start has worked since.
 	Failure *StartFailed `json:"failure,omitempty"`
+	// Policy is how an instance is stopped of which nothing else is known: that
+	// of the last start, which may never have been reported.
+	Policy StopPolicy `json:"policy,omitzero"`
 	// Instances are the spawns that are known and not known to be gone.
 	Instances []InstanceRecord `json:"instances,omitempty"`
 
@@ -143,6 +146,18 @@ func (k *KeyHistory) stop(id spec.Instance) *StopState {
 		}
 	}
 	return nil
+}
+
+// longestGrace is the longest grace period of anything that is known of the key.
+func (k *KeyHistory) longestGrace() time.Duration {
+	longest := k.Policy.Grace
+	for i := range k.Instances {
+		longest = max(longest, k.Instances[i].Policy.Grace)
+	}
+	for i := range k.Stops {
+		longest = max(longest, k.Stops[i].Policy.Grace)
+	}
+	return longest
 }
 
 // instance gives the record of an instance, or nil.

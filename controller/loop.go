@@ -43,6 +43,8 @@ type loop struct {
 
 	mains map[observe.Ident]mainOf       // who is watched
 	early map[observe.Ident]observe.Exit // ends that came before their start did
+	// leaving is a handover that waits for rest; nil where none was asked for.
+	leaving *leaving
 	// giveUp is when a shutdown that cannot go on is ended all the same.
 	giveUp time.Time
 }
@@ -75,6 +77,9 @@ func (l *loop) run(ctx context.Context) {
 			l.shutDown(ShutdownGraceful)
 		case s := <-l.shutdown:
 			l.shutDown(s)
+		case lv := <-l.newcomers():
+			l.leaving = lv
+		case <-l.leavingDone():
 		case q := <-l.questions:
 			q <- answer{l.now(), l.plan, l.ready}
 			continue
@@ -82,6 +87,12 @@ func (l *loop) run(ctx context.Context) {
 		}
 		l.drain()
 		l.work()
+		if l.leaving != nil {
+			l.tryLeave()
+		}
+		if l.leaving != nil {
+			continue
+		}
 		if pause := time.Until(l.notBefore); pause > 0 {
 			l.timer.Reset(pause)
 			continue
@@ -204,8 +215,11 @@ func (l *loop) patience() time.Duration {
 	longest := defaultGrace
 	for _, e := range l.world.Desired.Entries {
 		if e.Object != nil {
-			longest = max(longest, time.Duration(*e.Object.Spec.TerminationGracePeriodSeconds)*time.Second)
+			longest = max(longest, policyOf(&e.Object.Spec).Grace)
 		}
+	}
+	for _, k := range l.world.History.keys {
+		longest = max(longest, k.longestGrace())
 	}
 	return longest + 20*time.Second
 }
@@ -215,10 +229,14 @@ func (l *loop) finished() bool {
 	if l.world.Shutdown == NotShuttingDown {
 		return false
 	}
+	// Before the first look nothing is known to be gone.
+	if o := &l.world.Observed; !o.Complete && o.Err == nil && time.Now().Before(l.giveUp) {
+		return false
+	}
 	left := len(l.queue) + l.inFlight
 	for _, in := range l.world.Observed.Instances {
 		s := situation{in.Key, l.world.Desired.Lookup(in.Key), nil, l.world.History.Of(in.Key)}
-		if spared(s.stopPolicy(in), in) {
+		if spared(s.stopPolicy(in), in) || l.onlyDoubt(in) {
 			continue
 		}
 		if in.OnExit != spec.ExitKeep || l.world.History.Of(in.Key).stop(in.ID) != nil {
@@ -226,4 +244,10 @@ func (l *loop) finished() bool {
 		}
 	}
 	return left == 0 || !time.Now().Before(l.giveUp)
+}
+
+// onlyDoubt says that all that is left of an instance cannot be told, and so can
+// never be signalled: there is nothing to wait for.
+func (l *loop) onlyDoubt(in *observe.Instance) bool {
+	return !in.Live() && len(in.Members) == 0 && len(in.Doubtful) > 0 && in.EndedAt.Before(l.world.Observed.Began)
 }

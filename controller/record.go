@@ -23,6 +23,8 @@ func newRecord(e Event, boot string) record {
 
 func eventType(e Event) string {
 	switch e.(type) {
+	case StartAsked:
+		return "StartAsked"
 	case Started:
 		return "Started"
 	case StartFailed:
@@ -66,11 +68,21 @@ func Restore(boot string, lines func(yield func(line []byte) bool)) History {
 			events = append(events, Rebooted{e.EventKey()})
 		}
 	}
-	return History{}.With(events...)
+	return History{}.With(events...).settled()
+}
+
+// settled forgets what was in flight.
+func (h History) settled() History {
+	for _, k := range h.keys {
+		k.Starting = nil // no other value shares it: With has made it
+	}
+	return h
 }
 
 func decodeEvent(kind string, raw []byte) Event {
 	switch kind {
+	case "StartAsked":
+		return decoded[StartAsked](raw)
 	case "Started":
 		return decoded[Started](raw)
 	case "StartFailed":
@@ -101,8 +113,11 @@ func decoded[E Event](raw []byte) Event {
 // to the event log, and to the log of the program.
 func (l *loop) record(e Event) {
 	switch e := e.(type) {
-	case StartAsked, Resolving, Watched, Output:
+	case Resolving, Watched, Output:
 		return // in flight, or of use only now
+	case StartAsked:
+		l.Ledger.Append(newRecord(e, l.Boot)) // who stops it may not be who started it
+		return
 	case StopAsked:
 		l.logStop(e)
 		return
@@ -180,6 +195,8 @@ func (l *loop) nameKept() {
 		switch {
 		case in.OnExit == spec.ExitKeep && in.Live():
 			l.Log.Info("left running", "workload", in.Key.String(), "pid", in.Main.PID, "instance", in.ID, "reason", spec.ReasonKept)
+		case l.onlyDoubt(in):
+			l.Log.Info("left alone, since it cannot be told", "workload", in.Key.String(), "instance", in.ID, "pid", in.Doubtful[0].PID, "command", in.Doubtful[0].Command)
 		case in.Live() || len(in.Members) > 0:
 			l.Log.Info("could not be stopped", "workload", in.Key.String(), "instance", in.ID, "what", l.leftOf(in))
 		}

@@ -307,6 +307,9 @@ func (s *situation) stopPolicy(in *observe.Instance) StopPolicy {
 	if r := s.history.instance(in.ID); r != nil && r.Policy != (StopPolicy{}) {
 		return r.Policy
 	}
+	if s.history != nil && s.history.Policy != (StopPolicy{}) {
+		return s.history.Policy
+	}
 	return StopPolicy{Signal: sigTerm, Grace: defaultGrace, Mode: spec.KillTree}
 }
 

@@ -96,7 +96,7 @@ func (r *rig) run(verb string, args ...string) result {
 func (r *rig) exec(args ...string) result {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(controllerBinary, args...)
+	cmd := exec.Command(controllerBinary, args...) // also where the rig's own is broken
 	cmd.Env, cmd.Stdout, cmd.Stderr = r.env, &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)

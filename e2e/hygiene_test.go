@@ -13,6 +13,8 @@ import (
 type footprint struct {
 	descriptors, threads, zombies int
 	resident                      int // KiB
+	guard                         int // pid; 0 unless there is exactly one
+	guardDescriptors              int
 }
 
 func (r *rig) footprint() (f footprint) {
@@ -26,6 +28,10 @@ func (r *rig) footprint() (f footprint) {
 		}
 	}
 	f.resident = residentKiB(r.t, pid)
+	if all := r.guards(); len(all) == 1 {
+		f.guard = all[0].pid
+		f.guardDescriptors = count(fmt.Sprintf("/proc/%d/fd", f.guard))
+	}
 	return f
 }
 
@@ -74,6 +80,9 @@ func TestThousandStartsAndStops(t *testing.T) {
 		return nil
 	})
 	t.Logf("after %d starts and stops: %+v; after %d: %+v", warm*workloads, before, cycles*workloads, after)
+	if after.guard == 0 || after.guard != before.guard || after.guardDescriptors > before.guardDescriptors {
+		t.Errorf("guard %d with %d descriptors, was %d with %d", after.guard, after.guardDescriptors, before.guard, before.guardDescriptors)
+	}
 	if grown := after.resident - before.resident; grown > 16<<10 {
 		t.Errorf("resident memory has grown by %d KiB", grown)
 	}

@@ -24,8 +24,9 @@ type rig struct {
 	state     string
 	socket    string
 	owner     string
-	env       []string // of the controller and its clients
+	env       []string // of the controller; clients are of controllerBinary
 	flags     []string // of run, beside the paths
+	binary    string   // of the controller; clients are of controllerBinary
 	wrap      []string // a command that the controller is run through
 	user      *syscall.Credential
 	proc      *controllerProcess // nil while none was started
@@ -34,8 +35,19 @@ type rig struct {
 // controllerProcess is one run of the controller.
 type controllerProcess struct {
 	cmd    *exec.Cmd
-	stderr *transcript
+	stderr logFile
 	exited chan struct{} // closed once it has ended
+}
+
+// logFile is the path of what a controller wrote to stderr.
+type logFile string
+
+func (l logFile) String() string {
+	content, err := os.ReadFile(string(l))
+	if err != nil {
+		return err.Error()
+	}
+	return string(content)
 }
 
 // rigs numbers the owners of this run.
@@ -56,6 +68,7 @@ func newRig(t testing.TB) *rig {
 		socket:    filepath.Join(dir, "r", "api.sock"),
 		owner:     fmt.Sprintf("e2e-%s-%d", runID, rigs.Add(1)),
 		flags:     []string{"--scopes=off", "--delete-hold=1s"},
+		binary:    controllerBinary,
 	}
 	r.env = append(cleanEnvironment(), runMarker+"="+runID, "HOME="+dir)
 	r.mkdir(r.manifests, 0o755)
@@ -105,16 +118,21 @@ func (r *rig) start() {
 // launch runs the controller and does not wait.
 func (r *rig) launch() *controllerProcess {
 	r.t.Helper()
-	argv := append(append([]string{}, r.wrap...), controllerBinary, "run")
+	argv := append(append([]string{}, r.wrap...), r.binary, "run")
 	argv = append(append(argv, r.paths()...), r.flags...)
-	p := &controllerProcess{cmd: exec.Command(argv[0], argv[1:]...), stderr: &transcript{}, exited: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stderr, p.cmd.Stdout = r.env, p.stderr, p.stderr
+	p := &controllerProcess{cmd: exec.Command(argv[0], argv[1:]...), exited: make(chan struct{})}
+	// A file and no pipe: the guard of a controller that died writes to it too,
+	// and its end is not that of the controller.
+	stderr, err := os.CreateTemp(r.dir, "stderr")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer stderr.Close()
+	p.stderr = logFile(stderr.Name())
+	p.cmd.Env, p.cmd.Stderr, p.cmd.Stdout = r.env, stderr, stderr
 	// A session of its own: what is sent to the group of the tests does not
 	// reach it.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: r.user}
-	// Children hold the descriptor of stderr no longer than the controller, but
-	// a mistake there must not hang the tests.
-	p.cmd.WaitDelay = 5 * time.Second
 	if err := p.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}

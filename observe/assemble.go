@@ -211,7 +211,7 @@ func (s *Scanner) unattributed(a *attribution) []*Process {
 	var found []*Process
 	for i := range a.table {
 		row := &a.table[i]
-		if int(row.ppid) != s.who.self || a.done[i] || !row.settled || !row.environ.readable() {
+		if int(row.ppid) != s.who.self || a.done[i] || !row.settled || !row.environ.readable() || s.own(row.Ident) {
 			continue
 		}
 		f := finding{at: i, verdict: CannotTell, basis: reparented}

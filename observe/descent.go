@@ -52,6 +52,9 @@ func (a *attribution) followOne(i int, unprovenToo bool) {
 	if g == nil {
 		return
 	}
+	if !g.anchored && b&bySession != 0 && s.Start <= g.witness.HeldUntil {
+		b |= byHeld
+	}
 	if !g.anchored && b&^(bySession|byGroup) == 0 {
 		if !unprovenToo {
 			return

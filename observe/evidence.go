@@ -20,6 +20,7 @@ const (
 	byGroup
 	byDescent
 	byMemory
+	byHeld    // began while the pid of the main process was still its own
 	leads     // session leader with the start tick of the instance
 	noSubproc // the rest speaks against
 	noName
@@ -77,6 +78,7 @@ func (b basis) evidence(s *sighting, who identity, g *gathering) []string {
 	add(byGroup, "in the process group of the main process")
 	add(byDescent, "descends from a verified member")
 	add(byMemory, "verified by an earlier scan")
+	add(byHeld, "began while the main process had not been reaped")
 	add(unproven, "the session or group could be a later one with the same number")
 	add(reparented, "was left to the controller by its parent, and nothing tells whose it is")
 	return words

@@ -77,6 +77,8 @@ func TestAttribute(t *testing.T) {
 	keyA := spec.Key{Kind: spec.KindAgent, Name: "a"}
 	ledger := Witness{Key: keyA, ID: testInstance, Main: Ident{100, 1000}, Ledger: true}
 	handle := Witness{Key: keyA, ID: testInstance, Main: Ident{100, 1000}, Handle: true}
+	held := ledger
+	held.HeldUntil = 2000
 	remembered := Witness{Key: keyA, ID: testInstance, Main: Ident{100, 1000}}
 	tests := map[string]struct {
 		table []sighting
@@ -110,6 +112,22 @@ func TestAttribute(t *testing.T) {
 		"the ledger makes it exact": {
 			table: []sighting{proc(100, 1000), proc(101, 1001)}, known: []Witness{ledger},
 			want: map[int]string{100: "Ours main", 101: "Ours descendant"},
+		},
+		"cleared, in a session that began while its leader was not reaped": {
+			table: []sighting{proc(101, 2000, cleared, inSession(100))}, known: []Witness{held},
+			want: map[int]string{101: "Ours descendant"},
+		},
+		"cleared, in a session that may be a later one": {
+			table: []sighting{proc(101, 2001, cleared, inSession(100))}, known: []Witness{held},
+			want: map[int]string{101: "CannotTell doubt of a"},
+		},
+		"cleared, in a group that may be a later one": {
+			table: []sighting{proc(101, 1999, cleared, inGroup(100))}, known: []Witness{held},
+			want: map[int]string{101: "CannotTell doubt of a"},
+		},
+		"the number of a leader that was not reaped is another's now": {
+			table: []sighting{proc(100, 2003, cleared), proc(101, 1999, cleared, inSession(100))}, known: []Witness{held},
+			want: map[int]string{},
 		},
 		"the ledger's pid is another's now": {
 			table: []sighting{proc(100, 5000, cleared), proc(101, 1001)}, known: []Witness{ledger},

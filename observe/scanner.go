@@ -18,6 +18,10 @@ type ScannerOptions struct {
 	// Stall is how long the reading of one process may take before it is set
 	// aside. Default 1 s.
 	Stall time.Duration
+	// Own tells children that were started for the controller's own sake, so
+	// that none is taken for something that a workload abandoned. Nil knows of
+	// none.
+	Own func(Ident) bool
 	// ProcRoot is where the process table of Linux is found. Default /proc.
 	ProcRoot string
 }
@@ -31,6 +35,7 @@ const defaultDeadline = 10 * time.Second
 type Scanner struct {
 	who      identity
 	deadline time.Duration
+	own      func(Ident) bool
 	table    *table
 	complete bool
 	last     Snapshot
@@ -47,9 +52,12 @@ func NewScanner(o ScannerOptions) (*Scanner, error) {
 	if o.Deadline <= 0 {
 		o.Deadline = defaultDeadline
 	}
+	if o.Own == nil {
+		o.Own = func(Ident) bool { return false }
+	}
 	return &Scanner{
 		who:      identity{owner: o.Owner, uid: uint32(o.UID), self: ownPID()},
-		deadline: o.Deadline, table: t,
+		deadline: o.Deadline, own: o.Own, table: t,
 	}, nil
 }
 
@@ -95,7 +103,7 @@ func (s *Scanner) policy(known []Witness, depth Depth) *policy {
 
 func sameWitness(a, b Witness) bool {
 	return a.ID == b.ID && a.Main == b.Main && a.Key == b.Key && a.Handle == b.Handle &&
-		a.Ledger == b.Ledger && a.Hash == b.Hash && a.OnExit == b.OnExit && a.Log == b.Log &&
+		a.Ledger == b.Ledger && a.HeldUntil == b.HeldUntil && a.Hash == b.Hash && a.OnExit == b.OnExit && a.Log == b.Log &&
 		a.Scope == b.Scope && a.StartedAt.Equal(b.StartedAt)
 }
 

@@ -28,3 +28,13 @@ func isUnit(name string) bool { return strings.HasSuffix(name, scopeSuffix) }
 func isScopeOf(component string, owner spec.Owner, id spec.Instance) bool {
 	return strings.TrimSuffix(component, scopeSuffix) == ScopeName(owner, id)
 }
+
+// ScopeOf gives the scope of an instance of the owner that a process lives in,
+// as far as its cgroup tells. Without one, ok is false.
+func ScopeOf(p *Process, owner spec.Owner) (sc Scope, ok bool) {
+	name, id, ok := scopeOf(p.Cgroup)
+	if !ok || !isScopeOf(name, owner, id) {
+		return Scope{}, false
+	}
+	return scopeFrom(p.Cgroup, id), true
+}

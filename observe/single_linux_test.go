@@ -36,6 +36,7 @@ func TestConfirm(t *testing.T) {
 	}{
 		"main":                     {main, claim, Ours},
 		"main by handle":           {main, with(func(c *Claim) { c.Handle = true }), Ours},
+		"main, verified before":    {main, with(func(c *Claim) { c.Verified = true }), Ours},
 		"marked descendant":        {plain, claim, Ours},
 		"cleared, in the session":  {bare, claim, Ours},
 		"cleared, verified before": {bare, with(func(c *Claim) { c.Main, c.Verified = Ident{}, true }), Ours},
@@ -190,6 +191,20 @@ func TestOwnerAlive(t *testing.T) {
 	defer l.Close()
 	if pid, alive, known := OwnerAlive(os.Geteuid(), owner); pid != os.Getpid() || !alive || !known {
 		t.Errorf("we listen: %d, %v, %v", pid, alive, known)
+	}
+	guard, err := net.Listen("unix", "@"+spec.LockAddress(os.Geteuid(), owner+"-guard")[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer guard.Close()
+	go func() {
+		if conn, err := guard.Accept(); err == nil {
+			fmt.Fprintln(conn, "reaping 3 processes")
+			conn.Close()
+		}
+	}()
+	if pid, alive, known := OwnerAlive(os.Geteuid(), owner+"-guard"); pid != 0 || alive || !known {
+		t.Errorf("the guard of a dead controller listens: %d, %v, %v", pid, alive, known)
 	}
 	squatted, err := net.Listen("unix", "@"+spec.LockAddress(os.Geteuid()+1, owner)[1:])
 	if err != nil {

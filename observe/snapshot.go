@@ -139,6 +139,11 @@ type Witness struct {
 	// Ledger says that it comes from the ledger of this boot.
 	Ledger bool
 
+	// HeldUntil is the tick of the boot clock until which Main was a child that
+	// nobody had reaped, alive or not; zero where that is not known. Until then
+	// its pid was nobody else's, and so was the session that it leads.
+	HeldUntil uint64
+
 	// What follows is no witness: a scan cannot see it and hands it on to the
 	// instance. Zero where it is not known.
 	Ports     spec.PortMap

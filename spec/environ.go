@@ -127,6 +127,15 @@ func neverInherited(name string) bool {
 	return strings.HasPrefix(name, "LISTEN_") || strings.HasPrefix(name, "WATCHDOG_") || isMarkerName(name)
 }
 
+// WithoutControllers gives an environment, as NAME=value, without the variables
+// that are meant for one controller alone.
+func WithoutControllers(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return neverInherited(name)
+	})
+}
+
 // ports sets PORT to the first port that is declared (an unnamed one before
 // all others), and PORT_NAME for each that has a name.
 func (e *environment) ports(chosen PortMap, declared []Port) {

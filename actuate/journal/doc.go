@@ -6,6 +6,9 @@
 // of it reaches one: a disk that is full, read-only or gone is told once, and
 // tried again until it works.
 //
+// The ledger has a mirror in memory, which the guard and the next image of this
+// program share (mirror_linux.go).
+//
 // Start reading at journal.go, then file.go (what is on the disk), load.go,
 // memory.go (the manifests) and statedir.go.
 package journal

@@ -48,6 +48,7 @@ type Journal struct {
 	o    Options
 	file file
 	wake chan struct{} // holds one
+	now  chan chan<- struct{}
 	stop chan struct{}
 	done chan struct{}
 	once sync.Once
@@ -81,6 +82,7 @@ func Open(path string, o Options) *Journal {
 		o:    o,
 		file: file{path: path, max: o.MaxBytes, compact: o.Compact, sync: o.Sync},
 		wake: make(chan struct{}, 1),
+		now:  make(chan chan<- struct{}),
 		stop: make(chan struct{}),
 		done: make(chan struct{}),
 	}
@@ -111,6 +113,25 @@ func (j *Journal) Append(record any) {
 	}
 }
 
+// Flush has what was appended before on the disk, if the disk takes it. The
+// error is that of ctx, if that ends first.
+func (j *Journal) Flush(ctx context.Context) error {
+	written := make(chan struct{})
+	select {
+	case j.now <- written:
+	case <-j.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-written:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Close writes what was appended before, if the disk takes it, and ends the
 // journal. When ctx ends first it returns ctx's error, and the writing goes on
 // alone.
@@ -138,6 +159,11 @@ func (j *Journal) run() {
 				continue
 			}
 		case <-timer.C:
+		case written := <-j.now:
+			j.write()
+			j.syncNow()
+			close(written)
+			continue
 		case <-j.stop:
 			j.write()
 			j.syncNow()

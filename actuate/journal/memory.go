@@ -119,3 +119,6 @@ func latestOfEach(lines [][]byte) [][]byte {
 	}
 	return kept
 }
+
+// Flush writes what is not written yet; see Journal.Flush.
+func (m *Memory) Flush(ctx context.Context) error { return m.journal.Flush(ctx) }

@@ -2,10 +2,7 @@
 
 package lock
 
-import (
-	"errors"
-	"io"
-)
+import "errors"
 
 // flock does not exist here.
-func flock(string) (io.Closer, error) { return nil, errors.New("no flock on this system") }
+func flock(string) (hold, error) { return nil, errors.New("no flock on this system") }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-logr/logr"
 
@@ -26,24 +27,14 @@ type Options struct {
 
 // Lock is held until Release or the end of the process.
 type Lock struct {
-	held []io.Closer
+	held []hold
 }
 
-// HeldError says that somebody else has the lock.
-type HeldError struct {
-	Owner spec.Owner
-	// PID is the holder, 0 where it cannot be told.
-	PID int
-	// What is the thing that is held: "this directory", or the path of a state
-	// directory that another owner uses.
-	What string
-}
-
-func (e *HeldError) Error() string {
-	if e.PID == 0 {
-		return "another controller runs for " + e.What
-	}
-	return fmt.Sprintf("another controller (pid %d) runs for %s", e.PID, e.What)
+// hold is one of the things that make up a lock.
+type hold interface {
+	io.Closer
+	// descriptor is what keeps it held: in every process that has a copy.
+	descriptor() (int, error)
 }
 
 const thisDirectory = "this directory"
@@ -114,9 +105,24 @@ type heldFile struct{ pid int }
 
 func (h *heldFile) Error() string { return fmt.Sprintf("locked by pid %d", h.pid) }
 
-// Release gives the lock back. It may be called more than once.
+// Descriptors are what keeps the lock held, for as long as a process has a copy
+// of each. They stay the Lock's.
+func (l *Lock) Descriptors() ([]int, error) {
+	var fds []int
+	for _, h := range l.held {
+		fd, err := h.descriptor()
+		if err != nil {
+			return nil, fmt.Errorf("cannot hand the lock on: %v", err)
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}
+
+// Release gives the lock back. It may be called more than once. The socket goes
+// last: whoever has got it finds the rest free.
 func (l *Lock) Release() {
-	for _, c := range l.held {
+	for _, c := range slices.Backward(l.held) {
 		c.Close()
 	}
 	l.held = nil

@@ -3,9 +3,7 @@ package lock
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,12 +20,12 @@ const (
 
 // listen takes the socket. It fails with a *HeldError, with errSquatted, or for
 // another reason.
-func listen(o Options) (io.Closer, error) {
+func listen(o Options) (hold, error) {
 	addr := &net.UnixAddr{Net: "unix", Name: spec.LockAddress(o.UID, o.Owner)}
 	for range showTries {
 		ln, err := net.ListenUnix("unix", addr)
 		if err == nil {
-			return serve(ln), nil
+			return serve(ln, nil), nil
 		}
 		if !errors.Is(err, unix.EADDRINUSE) {
 			return nil, fmt.Errorf("cannot take the lock of owner %s: %v", o.Owner, cause(err))
@@ -56,15 +54,17 @@ func holder(addr *net.UnixAddr, o Options) error {
 	case err != nil:
 		return fmt.Errorf("cannot ask who holds the lock of owner %s: %v", o.Owner, cause(err))
 	}
-	defer conn.Close()
 	peer, err := peerOf(conn)
 	switch {
 	case err != nil:
+		conn.Close()
 		return fmt.Errorf("cannot tell who holds the lock of owner %s: %v", o.Owner, err)
 	case int(peer.Uid) != o.UID:
+		conn.Close()
 		return errSquatted
 	}
 	held.PID = int(peer.Pid)
+	held.hear(conn)
 	return held
 }
 
@@ -86,36 +86,4 @@ func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
 		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})
 	return peer, errors.Join(ctlErr, err)
-}
-
-// server accepts and closes, so that the queue of connections never fills up.
-type server struct {
-	ln   *net.UnixListener
-	done sync.WaitGroup
-}
-
-func serve(ln *net.UnixListener) *server {
-	s := &server{ln: ln}
-	s.done.Go(s.accept)
-	return s
-}
-
-func (s *server) accept() {
-	for {
-		conn, err := s.ln.Accept()
-		switch {
-		case err == nil:
-			conn.Close()
-		case errors.Is(err, net.ErrClosed):
-			return
-		default: // no descriptors left: still listening, which is what counts
-			<-time.After(showPause)
-		}
-	}
-}
-
-func (s *server) Close() error {
-	err := s.ln.Close()
-	s.done.Wait()
-	return err
 }

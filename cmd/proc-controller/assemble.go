@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/go-logr/logr"
@@ -23,6 +22,14 @@ type machine struct {
 	place      place
 	notify     *notifier
 	source     *source.Source
+	signals    caughtSignals
+	flushLog   func()
+	heirloom   *heirloom // nil in the first image
+	replacing  *replacing
+	records    records
+	lock       *lock.Lock
+	actuator   *actuate.Actuator
+	guard      *actuate.Guard // nil where there is none
 	controller *controller.Controller
 	server     *api.Server
 	// closers undo what was opened, the last first.
@@ -31,13 +38,12 @@ type machine struct {
 
 // assemble wires the rooms together: lock, journals, source, scanner, actuator,
 // controller, server. On error nothing stays open.
-func assemble(p place, f *runFlags, log logr.Logger) (*machine, error) {
-	m := &machine{log: log, place: p, notify: &notifier{log: log}}
-	if err := m.open(f); err != nil {
+func (m *machine) assemble(f *runFlags) error {
+	err := m.open(f)
+	if err != nil {
 		m.close()
-		return nil, err
 	}
-	return m, nil
+	return err
 }
 
 func (m *machine) open(f *runFlags) error {
@@ -56,35 +62,63 @@ func (m *machine) open(f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := m.takeLock(state); err != nil {
+	if err := m.acquire(state); err != nil {
 		return err
 	}
 	m.log.Info("starting", "manifests", m.place.manifests, "owner", m.place.owner, "pid", os.Getpid(), "version", thisVersion().Version)
 	m.prepareManifests()
-	records := m.openRecords(state)
-	if err := m.openSource(f, records.memory); err != nil {
+	m.records = m.openRecords(state, m.formerMirror())
+	if err := m.openSource(f, m.records.memory); err != nil {
 		return err
 	}
-	scanner, err := observe.NewScanner(observe.ScannerOptions{Owner: m.place.owner, UID: m.place.uid})
+	scanner, err := observe.NewScanner(observe.ScannerOptions{Owner: m.place.owner, UID: m.place.uid, Own: m.isOwn})
 	if err != nil {
 		return err
 	}
 	m.closing(func() { scanner.Close() })
-	actuator, err := actuate.New(actuate.Options{
+	m.actuator, err = actuate.New(actuate.Options{
 		Owner: m.place.owner, UID: m.place.uid, StateDir: state, Home: os.Getenv("HOME"),
-		Environ: os.Environ(), Scopes: mode, Log: m.log,
+		Environ: os.Environ(), Scopes: mode, Heritage: m.heritage(), Log: m.log,
 	})
 	if err != nil {
 		return err
 	}
-	m.closing(actuator.Close)
+	m.closing(m.actuator.Close)
+	m.postGuard(f, state, mode)
 	m.controller = controller.New(controller.Options{
-		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: actuator,
-		Events: records.events, Ledger: records.ledger, History: records.history, Boot: observe.BootID(), PID: os.Getpid(),
+		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator,
+		Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
+		Boot: observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) },
 	})
-	m.server, err = api.Listen(api.Options{Path: socket, Viewer: m.controller, Log: m.log})
+	m.server, err = api.Listen(api.Options{
+		Path: socket, Viewer: m.controller, Log: m.log,
+		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
+	})
 	return err
+}
+
+// isOwn is asked by scans, which begin after the actuator was made.
+func (m *machine) isOwn(id observe.Ident) bool { return m.actuator.IsOwn(id) }
+
+// postGuard starts the guard, before anything that it would have to look after.
+func (m *machine) postGuard(f *runFlags, state string, mode scope.Mode) {
+	o := actuate.GuardOptions{Ledger: noMirror, Brief: actuate.Brief{
+		Owner: m.place.owner, UID: m.place.uid, State: state, Scopes: string(mode),
+		LogFormat: f.logFormat, Verbose: f.verbose,
+	}}
+	if m.records.mirror != nil {
+		o.Ledger = m.records.mirror.Descriptor()
+	}
+	var err error
+	if o.Lock, err = m.lock.Descriptors(); err == nil {
+		m.guard, err = m.actuator.StartGuard(o)
+	}
+	if err != nil {
+		m.log.Info("going on without a guard: should this controller be killed, parts of its workloads may stay", "cause", err)
+		return
+	}
+	m.closing(m.guard.Dismiss)
 }
 
 // prepareState makes the state directory. Without one the controller is as
@@ -103,22 +137,6 @@ func (m *machine) prepareState() (string, error) {
 		return "", nil
 	}
 	return dir, nil
-}
-
-// takeLock sees to it that the owner has no other controller.
-func (m *machine) takeLock(state string) error {
-	l, err := lock.Acquire(lock.Options{
-		Owner: m.place.owner, UID: m.place.uid, Manifests: m.place.manifests, State: state, Log: m.log,
-	})
-	var held *lock.HeldError
-	if errors.As(err, &held) {
-		return fmt.Errorf("%v; stop it, or use another --manifests DIR", err)
-	}
-	if err != nil {
-		return err
-	}
-	m.closing(l.Release)
-	return nil
 }
 
 // prepareManifests makes the default directory, so that there is one to drop a

@@ -2,7 +2,8 @@
 // as the manifests in a watched directory say.
 //
 // There is no logic here: flags, wiring, one file for each verb (run.go, get.go,
-// ps.go, validate.go, version.go), and how things look on a terminal
+// ps.go, upgrade.go, validate.go, version.go), guard.go (what ends the work of a
+// controller that was killed), and how things look on a terminal
 // (table.go, logtext.go). Start reading at root.go, then place.go (where
 // manifests, state and socket are) and run.go.
 package main

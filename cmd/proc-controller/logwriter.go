@@ -16,6 +16,7 @@ const maxPending = 1024
 // goroutines, also while and after it is closed.
 type patientWriter struct {
 	lines   chan []byte
+	flush   chan chan<- struct{}
 	dropped atomic.Int64
 	stop    chan struct{}
 	done    chan struct{}
@@ -23,7 +24,7 @@ type patientWriter struct {
 
 // newPatientWriter starts the goroutine that writes. It ends with Close.
 func newPatientWriter(w io.Writer) *patientWriter {
-	p := &patientWriter{lines: make(chan []byte, maxPending), stop: make(chan struct{}), done: make(chan struct{})}
+	p := &patientWriter{lines: make(chan []byte, maxPending), flush: make(chan chan<- struct{}), stop: make(chan struct{}), done: make(chan struct{})}
 	go p.run(w)
 	return p
 }
@@ -44,16 +45,24 @@ func (p *patientWriter) run(w io.Writer) {
 		select {
 		case line := <-p.lines:
 			p.put(w, line)
-			continue
+		case written := <-p.flush:
+			p.putAll(w)
+			close(written)
 		case <-p.stop:
+			p.putAll(w)
+			return
 		}
-		for { // what was taken before the end
-			select {
-			case line := <-p.lines:
-				p.put(w, line)
-			default:
-				return
-			}
+	}
+}
+
+// putAll writes what was taken before.
+func (p *patientWriter) putAll(w io.Writer) {
+	for {
+		select {
+		case line := <-p.lines:
+			p.put(w, line)
+		default:
+			return
 		}
 	}
 }
@@ -64,6 +73,24 @@ func (p *patientWriter) put(w io.Writer, line []byte) {
 	_, _ = w.Write(line)
 	if n := p.dropped.Swap(0); n > 0 {
 		_, _ = fmt.Fprintf(w, "%s: %d log lines were dropped, because stderr was not read\n", program, n)
+	}
+}
+
+// Flush waits until what was taken before is written, but not for longer than
+// the limit.
+func (p *patientWriter) Flush(limit time.Duration) {
+	late := time.After(limit)
+	written := make(chan struct{})
+	select {
+	case p.flush <- written:
+	case <-p.done:
+		return
+	case <-late:
+		return
+	}
+	select {
+	case <-written:
+	case <-late:
 	}
 }
 

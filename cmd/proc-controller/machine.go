@@ -17,19 +17,30 @@ import (
 // where we were told to ignore it (nohup). SIGPIPE is caught and dropped: a
 // reader of our stderr that goes away is no reason to end, and unlike an
 // ignored signal a caught one is back at its default in every child.
-func watchSignals() <-chan os.Signal {
+func watchSignals() caughtSignals {
+	c := caughtSignals{ending: make(chan os.Signal, 4), upgrade: make(chan os.Signal, 1)}
+	c.hangupIgnored = signal.Ignored(syscall.SIGHUP)
 	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
+	if !c.hangupIgnored {
 		ending = append(ending, syscall.SIGHUP)
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, ending...)
-	return signals
+	signal.Notify(c.ending, ending...)
+	if len(upgradeSignals) > 0 { // no signal would mean each of them
+		signal.Notify(c.upgrade, upgradeSignals...)
+	}
+	return c
+}
+
+// caughtSignals are the signals that mean something to the controller.
+type caughtSignals struct {
+	ending, upgrade chan os.Signal
+	// hangupIgnored says that we were told not to end at SIGHUP.
+	hangupIgnored bool
 }
 
 // run lets everything run until a signal (or the end of ctx) has stopped it.
-func (m *machine) run(ctx context.Context, signals <-chan os.Signal) error {
+func (m *machine) run(ctx context.Context) error {
 	defer m.close()
 	beside, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -39,7 +50,7 @@ func (m *machine) run(ctx context.Context, signals <-chan os.Signal) error {
 		}
 	})
 	running.Go(func() { m.server.Run(beside) })
-	running.Go(func() { m.obey(signals) })
+	running.Go(func() { m.obey(beside) })
 	err := m.controller.Run(ctx)
 	stop()
 	running.Wait()
@@ -48,10 +59,10 @@ func (m *machine) run(ctx context.Context, signals <-chan os.Signal) error {
 }
 
 // obey ends the controller at the first signal, and kills at the second.
-func (m *machine) obey(signals <-chan os.Signal) {
-	for n := 1; ; n++ {
+func (m *machine) obey(ctx context.Context) {
+	for n := 1; ; {
 		select {
-		case sig := <-signals:
+		case sig := <-m.signals.ending:
 			if n == 1 {
 				m.log.Info("stopping", "cause", signalName(sig), "hint", "a second signal kills at once")
 				m.notify.stopping()
@@ -60,10 +71,26 @@ func (m *machine) obey(signals <-chan os.Signal) {
 				m.log.Info("killing what is left", "cause", signalName(sig))
 			}
 			m.controller.Shutdown(n > 1)
+			n++
+		case <-m.signals.upgrade:
+			m.upgrade(ctx)
 		case <-m.controller.Done():
 			return
 		}
 	}
+}
+
+// upgrade begins an upgrade that was asked for by a signal: nobody waits for the
+// answer, so it stands in the log.
+func (m *machine) upgrade(ctx context.Context) {
+	go func() {
+		commit, err := m.replacing.Prepare(ctx)
+		if err != nil {
+			m.log.Info("not upgrading", "cause", err)
+			return
+		}
+		commit()
+	}()
 }
 
 func signalName(sig os.Signal) string {

@@ -1,7 +1,17 @@
 package main
 
-import "os"
+import (
+	"os"
+	"runtime"
+
+	"github.com/proc-controller/proc-controller/actuate"
+)
+
+// The main function runs on the main thread, and stays there: see MainThread.
+func init() { runtime.LockOSThread() }
 
 func main() {
-	os.Exit(execute(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	os.Exit(actuate.MainThread(func() int {
+		return execute(os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	}))
 }

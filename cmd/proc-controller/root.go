@@ -17,6 +17,11 @@ type streams struct {
 
 // execute runs one command line and gives its exit code.
 func execute(args []string, std streams) int {
+	if isGuard(args) {
+		err := guard(args, std)
+		std.say(err)
+		return exitCode(err)
+	}
 	root := newRoot(std)
 	root.SetArgs(args)
 	err := root.Execute()
@@ -59,6 +64,7 @@ together with everything that it has started.`,
 		newGet(std, &at),
 		newPs(std),
 		newValidate(std, &at),
+		newUpgrade(std, &at),
 		newVersion(std),
 	)
 	return root

@@ -88,6 +88,11 @@ const lastWords = time.Second
 func run(ctx context.Context, std streams, at *placeFlags, f *runFlags) error {
 	// First of all: what was ignored when we began can only be seen now.
 	signals := watchSignals()
+	binary := programPath()
+	heirloom, err := takeHeirloom()
+	if err != nil {
+		return err
+	}
 	p, err := at.locate(thisHost())
 	if err != nil {
 		return err
@@ -96,9 +101,13 @@ func run(ctx context.Context, std streams, at *placeFlags, f *runFlags) error {
 	defer out.Close(lastWords)
 	log := newLogger(out, f.logFormat, f.verbose, lookFor(std.err, os.Getenv))
 	collectLate()
-	m, err := assemble(p, f, log)
-	if err != nil {
+	m := &machine{
+		log: log, place: p, notify: &notifier{log: log}, signals: signals, heirloom: heirloom,
+		flushLog: func() { out.Flush(lastWords) },
+	}
+	m.replacing = &replacing{m: m, program: binary}
+	if err := m.assemble(f); err != nil {
 		return err
 	}
-	return m.run(ctx, signals)
+	return m.run(ctx)
 }

@@ -18,6 +18,8 @@ type versionInfo struct {
 	Commit   string `json:"commit,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	// Heirloom is what this program can take over from a running controller.
+	Heirloom int `json:"heirloom"`
 }
 
 func newVersion(std streams) *cobra.Command {
@@ -55,7 +57,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // thisVersion prefers what the build was told, then the module's version, then
 // the commit.
 func thisVersion() versionInfo {
-	info := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Heirloom: heirloomFormat}
 	build, ok := debug.ReadBuildInfo()
 	if ok {
 		for _, s := range build.Settings {

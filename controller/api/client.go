@@ -77,7 +77,12 @@ func (c *Client) Controller(ctx context.Context) (Controller, error) {
 // get asks for one path. The error is ErrNotRunning where nobody listens and a
 // *Failure where the controller says no.
 func (c *Client) get(ctx context.Context, path string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://controller"+path, nil)
+	return c.ask(ctx, http.MethodGet, path, http.StatusOK, into)
+}
+
+// ask sends a request; any other status than the one that is wanted is no.
+func (c *Client) ask(ctx context.Context, method, path string, want int, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://controller"+path, nil)
 	if err != nil {
 		return fmt.Errorf("cannot ask the controller: %w", err)
 	}
@@ -86,7 +91,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 		return c.explain(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != want {
 		return readFailure(resp)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {

@@ -36,10 +36,11 @@ var collections = []struct {
 	{"workloads", "", "List"},
 }
 
-// NewHandler gives the HTTP side of the API, for reading only. It may be called
-// from many goroutines, as far as the viewer may.
-func NewHandler(v Viewer) http.Handler {
-	h := &handler{viewer: v}
+// NewHandler gives the HTTP side of the API: for reading, but for the upgrade of
+// the program itself. It may be called from many goroutines, as far as the
+// viewer may.
+func NewHandler(v Viewer, image Image) http.Handler {
+	h := &handler{viewer: v, image: image}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", h.health)
 	mux.HandleFunc(Root+"/controller", h.controller)
@@ -57,7 +58,10 @@ func NewHandler(v Viewer) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, failure(http.StatusNotFound, "nothing is served at %s; the API is below %s", r.URL.Path, Root))
 	})
-	return readOnly(mux)
+	all := http.NewServeMux()
+	all.Handle("/", readOnly(mux))
+	all.HandleFunc(upgradePath, h.upgrade)
+	return all
 }
 
 // readOnly answers every method that would change something.
@@ -73,7 +77,10 @@ func readOnly(next http.Handler) http.Handler {
 	})
 }
 
-type handler struct{ viewer Viewer }
+type handler struct {
+	viewer Viewer
+	image  Image
+}
 
 // view asks the loop, and answers for it where it does not.
 func (h *handler) view(w http.ResponseWriter, r *http.Request) (*controller.View, bool) {
@@ -103,7 +110,12 @@ func (h *handler) health(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) controller(w http.ResponseWriter, r *http.Request) {
 	if v, ok := h.view(w, r); ok {
-		writeJSON(w, http.StatusOK, controllerOf(v))
+		c := controllerOf(v)
+		c.Version, c.Upgrades = h.image.Version, h.image.Upgrades
+		if h.image.Upgrader != nil {
+			c.UpgradeFailure = h.image.Upgrader.Failure()
+		}
+		writeJSON(w, http.StatusOK, c)
 	}
 }
 

@@ -31,6 +31,8 @@ type Options struct {
 	Path string
 	// Viewer answers.
 	Viewer Viewer
+	// Image is what is told of the program, and how it is replaced.
+	Image Image
 	// Log tells when the socket's file had to be made again. The zero Logger
 	// tells nothing.
 	Log logr.Logger
@@ -57,7 +59,7 @@ func Listen(o Options) (*Server, error) {
 	}
 	s := &Server{opts: o, sock: sock}
 	s.http = &http.Server{
-		Handler:           refusePeers(NewHandler(o.Viewer)),
+		Handler:           refusePeers(NewHandler(o.Viewer, o.Image)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      answerTimeout,

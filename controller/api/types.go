@@ -60,6 +60,11 @@ type Controller struct {
 	Kind       string     `json:"kind"`
 	Owner      spec.Owner `json:"owner"`
 	PID        int        `json:"pid"`
+	Version    string     `json:"version,omitempty"`
+	// Upgrades counts the programs that had this pid before, one after another;
+	// UpgradeFailure is why the last one that was begun did not happen.
+	Upgrades       int    `json:"upgrades"`
+	UpgradeFailure string `json:"upgradeFailure,omitempty"`
 	// Ready says that the first scan and the first read are done and the first
 	// plan is handed out.
 	Ready bool `json:"ready"`

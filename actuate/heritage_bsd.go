@@ -1,0 +1,37 @@
+//go:build darwin || freebsd
+
+package actuate
+
+import (
+	"errors"
+
+	"github.com/proc-controller/proc-controller/observe"
+)
+
+// takeOver does nothing: no image follows another here.
+func (a *Actuator) takeOver() {}
+
+// Children is empty: nothing is taken over.
+func (a *Actuator) Children() []observe.Ident { return nil }
+
+// IsOwn tells whether a process is a child that we watch.
+func (a *Actuator) IsOwn(id observe.Ident) bool {
+	a.reaper.mu.Lock()
+	defer a.reaper.mu.Unlock()
+	h := a.reaper.byIdent[id]
+	return h != nil && h.child
+}
+
+// Pause does nothing.
+func (a *Actuator) Pause() []observe.Exit { return nil }
+
+// Resume does nothing.
+func (a *Actuator) Resume() {}
+
+// Bequeath hands nothing on.
+func (a *Actuator) Bequeath(*Guard) (Heritage, []int) { return Heritage{}, nil }
+
+// Exec fails: children would not know their parent any more.
+func (a *Actuator) Exec(string, []string, []string, []int) error {
+	return errors.New("cannot replace the running program on this system")
+}

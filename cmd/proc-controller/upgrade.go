@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proc-controller/proc-controller/controller/api"
+)
+
+// newUpgrade is the verb that has a running controller replace itself.
+func newUpgrade(std streams, at *placeFlags) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "upgrade",
+		Short: "Replace a running controller by the program on the disk",
+		Long: `Replace a running controller by the program that is on the disk now, under the
+path by which the controller was started. Its pid, its flags and everything that
+it runs stay as they are: no workload is restarted.
+
+The new program is tried first. If it cannot take over, the controller goes on
+as before, and this command says why. SIGUSR2 to the controller does the same;
+the answer then stands in its log.`,
+		Example: `  install proc-controller /usr/local/bin/ && proc-controller upgrade`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			return upgrade(ctx, std, at)
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "`TIME` that is waited for the new program to be ready")
+	return cmd
+}
+
+func upgrade(ctx context.Context, std streams, at *placeFlags) error {
+	p, err := at.locate(thisHost())
+	if err != nil {
+		return err
+	}
+	socket, err := p.socket()
+	if err != nil {
+		return err
+	}
+	now, err := api.NewClient(socket).Upgrade(ctx)
+	if err != nil {
+		return p.explain(err)
+	}
+	_, err = fmt.Fprintf(std.out, "controller (pid %d) now runs %s\n", now.PID, now.Version)
+	return err
+}

@@ -1,0 +1,148 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/proc-controller/proc-controller/observe"
+)
+
+// ErrShutDown is the answer to a handover while the controller ends.
+var ErrShutDown = errors.New("the controller is being shut down")
+
+// Handover is how another program takes the place of this one. The functions
+// are called from the loop, in this order, and the loop stands still meanwhile.
+type Handover struct {
+	// Pause stops the ends of processes from being noticed and gives those that
+	// were noticed and did not come through Exits.
+	Pause func() []observe.Exit
+	// Replace puts the other program in our place, and gives it the state, which
+	// Resume understands. It returns only if that failed.
+	Replace func(state []byte) error
+	// Resume takes Pause back.
+	Resume func()
+}
+
+// leaving is a handover that was asked for.
+type leaving struct {
+	Handover
+	ctx   context.Context
+	reply chan<- error
+}
+
+// HandOver brings the loop to rest and carries out the handover: nothing more is
+// begun, and what is in flight is waited for, so that nothing is forgotten. It
+// returns only if there was no handover; the loop then goes on as before. The
+// error is that of Replace, that of ctx if the rest did not come before its end,
+// ErrShutDown or ErrStopped.
+func (c *Controller) HandOver(ctx context.Context, h Handover) error {
+	reply := make(chan error, 1)
+	select {
+	case c.handovers <- &leaving{h, ctx, reply}:
+		return <-reply
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.ended:
+		return ErrStopped
+	}
+}
+
+// tryLeave hands over as soon as nothing is in flight. While it is not, nothing
+// is decided.
+func (l *loop) tryLeave() {
+	switch lv := l.leaving; {
+	case l.world.Shutdown != NotShuttingDown:
+		l.stay(ErrShutDown)
+	case lv.ctx.Err() != nil:
+		l.stay(fmt.Errorf("cannot come to rest: %d actions are still in flight", l.inFlight+len(l.queue)))
+	case l.inFlight+len(l.queue) == 0 && !l.scanning && !l.listening:
+		l.stay(l.leave(lv))
+	}
+}
+
+// leave hands over; it returns only if that failed.
+func (l *loop) leave(lv *leaving) error {
+	defer lv.Resume()
+	for _, e := range lv.Pause() {
+		l.exited(e)
+	}
+	state, err := l.now().History.handOver()
+	if err != nil {
+		return err
+	}
+	return lv.Replace(state)
+}
+
+// stay says why there was no handover, and goes on.
+func (l *loop) stay(err error) {
+	l.leaving.reply <- err
+	l.leaving = nil
+}
+
+// newcomers is where handovers are asked for, one at a time.
+func (l *loop) newcomers() <-chan *leaving {
+	if l.leaving != nil {
+		return nil
+	}
+	return l.handovers
+}
+
+// leavingDone ends the wait for rest; nil where there is none.
+func (l *loop) leavingDone() <-chan struct{} {
+	if l.leaving == nil {
+		return nil
+	}
+	return l.leaving.ctx.Done()
+}
+
+// handedOver is a history with all of it, also the stops in progress: who goes
+// on with them must not take their ends for crashes.
+type handedOver struct {
+	KeyHistory
+	Stops []StopState `json:"stops,omitempty"`
+}
+
+func (h History) handOver() ([]byte, error) {
+	all := make([]handedOver, len(h.keys))
+	for i, k := range h.keys {
+		all[i] = handedOver{*k, k.Stops}
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write down the history: %v", err)
+	}
+	return b, nil
+}
+
+// Resume restores the history from the state of a handover.
+func Resume(state []byte) (History, error) {
+	var all []handedOver
+	if err := json.Unmarshal(state, &all); err != nil {
+		return History{}, fmt.Errorf("cannot read the history that was handed over: %v", err)
+	}
+	events := make([]Event, len(all))
+	for i, k := range all {
+		k.KeyHistory.Stops = k.Stops
+		events[i] = Remembered{k.KeyHistory}
+	}
+	return History{}.With(events...), nil
+}
+
+// inherit notes whose main processes the children are that were taken over: how
+// they end is reported from the first moment.
+func (l *loop) inherit() {
+	children := map[observe.Ident]bool{}
+	for _, id := range l.Children {
+		children[id] = true
+	}
+	for _, k := range l.world.History.keys {
+		for _, r := range k.Instances {
+			if children[r.Main] {
+				l.note(Watched{Key: k.Key, ID: r.ID})
+				l.watched(k.Key, r)
+			}
+		}
+	}
+}
