@@ -19,7 +19,7 @@ func New(Options) (*Actuator, error) {
 }
 
 // Start refuses.
-func (*Actuator) Start(*spec.Entry, string, map[uint16]bool) (*observe.Instance, error) {
+func (*Actuator) Start(*spec.Entry, string) (*observe.Instance, error) {
 	return nil, startErrorf(spec.ReasonSpawnFailed, "cannot start processes on %s: %v", runtime.GOOS, ErrUnsupported)
 }
 
@@ -30,6 +30,9 @@ func (*Actuator) Signal(*observe.Instance, int, spec.KillMode) ([]observe.Sent, 
 
 // Resolve refuses.
 func (*Actuator) Resolve(*spec.Entry) error { return ErrUnsupported }
+
+// Spawned says yes of every child.
+func (*Actuator) Spawned(int) bool { return true }
 
 // Watch refuses.
 func (*Actuator) Watch(observe.Ident) error { return ErrUnsupported }

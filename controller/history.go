@@ -158,10 +158,15 @@ func (k *KeyHistory) instance(id spec.Instance) *InstanceRecord {
 	return nil
 }
 
-// Witnesses gives what the history knows of instances, for the scan.
+// Witnesses gives what the history knows of instances, for the scan. Starts
+// that are under way, or have failed when the program may have run already, are
+// told without a name: what they leave behind is no known instance's.
 func (h History) Witnesses() []observe.Witness {
 	ws := make([]observe.Witness, 0, len(h.keys))
 	for _, k := range h.keys {
+		if len(k.Starting) > 0 || k.Failure != nil && mayHaveRun(k.Failure.Reason) {
+			ws = append(ws, observe.Witness{Key: k.Key})
+		}
 		for i := range k.Instances {
 			r := &k.Instances[i]
 			ws = append(ws, observe.Witness{

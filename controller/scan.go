@@ -121,7 +121,7 @@ func (l *loop) gone(k spec.Key, r InstanceRecord) {
 func (l *loop) forget() {
 	l.foldNoted()
 	for s := range situations(&l.world) {
-		if s.entry != nil || s.history == nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting) > 0 {
+		if s.entry != nil || s.history == nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting)+len(s.history.Stops) > 0 {
 			continue
 		}
 		if proven, _, _ := l.world.Desired.Absence(s.key, time.Now()); proven {

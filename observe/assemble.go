@@ -37,7 +37,11 @@ func (s *Scanner) assemble(a *attribution, began time.Time) Snapshot {
 		}
 	}
 	slices.SortFunc(next.Instances, compareInstances)
-	next.Unattributed = s.unattributed(a)
+	for i := range a.orphans {
+		if p := s.show(a, &a.orphans[i]); p != nil {
+			next.Unattributed = append(next.Unattributed, p)
+		}
+	}
 	return next
 }
 
@@ -203,21 +207,4 @@ func compareInstances(a, b *Instance) int {
 	ta, _ := a.ID.Tick()
 	tb, _ := b.ID.Tick()
 	return cmp.Or(cmp.Compare(ta, tb), cmp.Compare(a.ID, b.ID))
-}
-
-// unattributed finds the processes that were handed to us as orphans and that
-// belong to nobody known. Young ones may be starts of ours that are under way.
-func (s *Scanner) unattributed(a *attribution) []*Process {
-	var found []*Process
-	for i := range a.table {
-		row := &a.table[i]
-		if int(row.ppid) != s.who.self || a.done[i] || !row.settled || !row.environ.readable() {
-			continue
-		}
-		f := finding{at: i, verdict: CannotTell, basis: reparented}
-		if p := s.show(a, &f); p != nil {
-			found = append(found, p)
-		}
-	}
-	return found
 }

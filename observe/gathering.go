@@ -34,6 +34,7 @@ func (a *attribution) group(id spec.Instance) *gathering {
 // hear takes in one witness. Of two for one instance a handle counts more.
 func (a *attribution) hear(w Witness) {
 	if w.ID == "" {
+		a.pending = true
 		return
 	}
 	g := a.group(w.ID)

@@ -20,6 +20,10 @@ type ScannerOptions struct {
 	Stall time.Duration
 	// ProcRoot is where the process table of Linux is found. Default /proc.
 	ProcRoot string
+	// Spawned says of a child of this process that it was forked on purpose,
+	// and so is no orphan. Without it, orphans are told only when they are a
+	// second old. It must not block for long.
+	Spawned func(pid int) bool
 }
 
 const defaultDeadline = 10 * time.Second
@@ -35,6 +39,8 @@ type Scanner struct {
 	complete bool
 	last     Snapshot
 	known    []Witness // of the last scan
+	parent   parenthood
+	groups   map[spec.Instance]*gathering // of the last scan
 }
 
 // NewScanner opens the process table. It fails with ErrUnsupported where
@@ -50,6 +56,7 @@ func NewScanner(o ScannerOptions) (*Scanner, error) {
 	return &Scanner{
 		who:      identity{owner: o.Owner, uid: uint32(o.UID), self: ownPID()},
 		deadline: o.Deadline, table: t,
+		parent: parenthood{self: ownPID(), since: BootTick(), spawned: o.Spawned},
 	}, nil
 }
 
@@ -75,7 +82,10 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 		s.known, changed = slices.Clone(known), true
 	}
 	if changed || !s.complete || anyEnded(s.last.Instances) {
-		s.last = s.assemble(attribute(s.who, s.table.rows, known, s.last.Instances), began)
+		a := attribute(s.who, s.table.rows, known, s.last.Instances)
+		a.claimOrphans(&s.parent)
+		s.remember(a)
+		s.last = s.assemble(a, began)
 	}
 	s.complete = true
 	s.last.Complete, s.last.Began, s.last.Err = true, began, nil

@@ -65,11 +65,6 @@ func (m *machine) open(f *runFlags) error {
 	if err := m.openSource(f, records.memory); err != nil {
 		return err
 	}
-	scanner, err := observe.NewScanner(observe.ScannerOptions{Owner: m.place.owner, UID: m.place.uid})
-	if err != nil {
-		return err
-	}
-	m.closing(func() { scanner.Close() })
 	actuator, err := actuate.New(actuate.Options{
 		Owner: m.place.owner, UID: m.place.uid, StateDir: state, Home: os.Getenv("HOME"),
 		Environ: os.Environ(), Scopes: mode, Log: m.log,
@@ -78,6 +73,13 @@ func (m *machine) open(f *runFlags) error {
 		return err
 	}
 	m.closing(actuator.Close)
+	scanner, err := observe.NewScanner(observe.ScannerOptions{
+		Owner: m.place.owner, UID: m.place.uid, Spawned: actuator.Spawned,
+	})
+	if err != nil {
+		return err
+	}
+	m.closing(func() { scanner.Close() })
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: actuator,
 		Events: records.events, Ledger: records.ledger, History: records.history, Boot: observe.BootID(), PID: os.Getpid(),
