@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -40,6 +41,27 @@ func listen() int {
 	}))
 	<-stop
 	return 0
+}
+
+// listenAs listens where the words of a tree's process say: "listens" is
+// 127.0.0.1:$PORT, "listens=ADDRESS:PORT" anywhere. It gives nil if they do not.
+func listenAs(words []string) net.Listener {
+	for _, w := range words {
+		name, at, _ := strings.Cut(w, "=")
+		if name != "listens" {
+			continue
+		}
+		if at == "" {
+			at = "127.0.0.1:" + os.Getenv("PORT")
+		}
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return l
+	}
+	return nil
 }
 
 // clearEnvironment execs sleep with an empty environment: what is left to

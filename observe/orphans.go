@@ -1,5 +1,7 @@
 package observe
 
+import "github.com/proc-controller/proc-controller/spec"
+
 // parenthood is what tells the orphans that were handed to us from the children
 // that we have forked ourselves.
 type parenthood struct {
@@ -10,8 +12,10 @@ type parenthood struct {
 	// spawned says that a child is one that was forked on purpose; nil where
 	// nobody can say.
 	spawned func(pid int) bool
-	// goneUntil is the tick at which an instance was last seen to be gone: what
-	// started before may have come from it.
+	// empty says of an instance that nothing was left of it at that tick: what
+	// started later never came from it. goneUntil is the last of those ticks of
+	// instances that nobody knows any more.
+	empty     map[spec.Instance]uint64
 	goneUntil uint64
 }
 
@@ -38,14 +42,23 @@ func (a *attribution) claimOrphans(p *parenthood) {
 	}
 	for i := range a.table {
 		if a.isOrphan(i, p) {
-			f := finding{at: i, verdict: Ours, basis: reparented | severalOrigins}
-			if !p.bore(&a.table[i]) {
-				f.verdict, f.basis = CannotTell, broughtAlong
-			}
 			a.done[i] = true
-			a.orphans = append(a.orphans, f)
+			a.orphans = append(a.orphans, a.unattributed(i, p))
 		}
 	}
+}
+
+// unattributed decides an orphan that several instances can have borne.
+func (a *attribution) unattributed(i int, p *parenthood) finding {
+	f := finding{at: i, verdict: Ours, basis: reparented | severalOrigins}
+	switch s := &a.table[i]; {
+	case !p.bore(s):
+		f.verdict, f.basis = CannotTell, broughtAlong
+	case !s.environ.readable():
+		f.verdict, f.basis = CannotTell, reparented|unreadable
+		a.unreadable--
+	}
+	return f
 }
 
 // isOrphan says that a process is a child of ours that nobody has spoken for.
@@ -53,7 +66,7 @@ func (a *attribution) claimOrphans(p *parenthood) {
 // none can go back.
 func (a *attribution) isOrphan(i int, p *parenthood) bool {
 	s := &a.table[i]
-	if int(s.ppid) != p.self || a.done[i] || !s.environ.readable() || s.Start == 0 {
+	if int(s.ppid) != p.self || a.done[i] || s.Start == 0 {
 		return false
 	}
 	if self := find(a.table, int32(p.self)); self >= 0 && a.table[self].sid == s.sid {
@@ -72,7 +85,7 @@ func (p *parenthood) bore(s *sighting) bool { return s.Start > p.since }
 // soleOrigin finds the one instance that a process can have come from, or nil
 // where it can be several, or one that nobody knows any more or knows yet.
 func (a *attribution) soleOrigin(s *sighting, p *parenthood) *gathering {
-	if !p.bore(s) || a.pending || s.Start <= p.goneUntil {
+	if !p.bore(s) || !s.environ.readable() || a.pending || s.Start <= p.goneUntil {
 		return nil
 	}
 	var origin *gathering
@@ -97,17 +110,36 @@ func (a *attribution) canBear(g *gathering, s *sighting, p *parenthood) bool {
 	if tick, ok := g.id.Tick(); ok && tick > s.Start {
 		return false
 	}
+	if at, ok := p.empty[g.id]; ok && s.Start > at {
+		return false
+	}
 	return g.main < 0 || int(a.table[g.main].ppid) == p.self
 }
 
-// remember keeps the instances of a scan, and notes when one is not there any
-// more.
-func (s *Scanner) remember(a *attribution) {
-	for id := range s.groups {
-		if a.groups[id] == nil {
-			s.parent.goneUntil = BootTick()
-			break
+// remember notes which instances nothing was left of when this scan began, and
+// which ones nobody knows any more. An orphan of nobody known may be what is
+// left of any of them, so then nothing is.
+func (p *parenthood) remember(a *attribution, before map[spec.Instance]*gathering, began uint64) {
+	occupied := map[*gathering]bool{}
+	for i := range a.findings {
+		occupied[a.findings[i].group] = true
+	}
+	for _, g := range a.order {
+		if occupied[g] || len(a.orphans) > 0 {
+			delete(p.empty, g.id)
+		} else if _, noted := p.empty[g.id]; !noted {
+			p.empty[g.id] = began
 		}
 	}
-	s.groups = a.groups
+	for id := range before {
+		if a.groups[id] != nil {
+			continue
+		}
+		at, ok := p.empty[id]
+		if !ok {
+			at = BootTick()
+		}
+		p.goneUntil = max(p.goneUntil, at)
+		delete(p.empty, id)
+	}
 }

@@ -23,6 +23,7 @@ func TestClaimOrphans(t *testing.T) {
 		table     []sighting
 		known     []Witness
 		goneUntil uint64
+		emptyAt   uint64         // of instance abc-1000
 		want      map[int]string // of orphans: "-" where one is not shown at all
 	}{
 		"one origin": {
@@ -47,6 +48,14 @@ func TestClaimOrphans(t *testing.T) {
 		},
 		"an instance that is gone by now": {
 			table: []sighting{self, main, orphan(101, 1400)}, goneUntil: 1500,
+			want: map[int]string{101: "Ours"},
+		},
+		"an instance that was empty before": {
+			table: []sighting{self, proc(102, 2000, of(second)), orphan(101, 2400)}, known: []Witness{handle}, emptyAt: 2300,
+			want: map[int]string{101: "Ours descendant of a"},
+		},
+		"an instance that was empty after": {
+			table: []sighting{self, proc(102, 2000, of(second)), orphan(101, 2400)}, known: []Witness{handle}, emptyAt: 2400,
 			want: map[int]string{101: "Ours"},
 		},
 		"a start that is under way": {
@@ -75,7 +84,7 @@ func TestClaimOrphans(t *testing.T) {
 		},
 		"unreadable": {
 			table: []sighting{self, main, proc(101, 1400, denied)},
-			want:  map[int]string{101: "-"},
+			want:  map[int]string{101: "CannotTell"},
 		},
 		"a zombie": {
 			table: []sighting{self, main, orphan(101, 1400, zombie)},
@@ -84,9 +93,15 @@ func TestClaimOrphans(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
+			empty := map[spec.Instance]uint64{}
+			if tt.emptyAt > 0 {
+				empty[testInstance] = tt.emptyAt
+			}
 			a := attribute(testWho, tt.table, tt.known, nil)
-			a.claimOrphans(&parenthood{self: 50, since: 700, goneUntil: tt.goneUntil,
-				spawned: func(pid int) bool { return pid == 77 }})
+			a.claimOrphans(&parenthood{
+				self: 50, since: 700, goneUntil: tt.goneUntil, empty: empty,
+				spawned: func(pid int) bool { return pid == 77 },
+			})
 			got := map[int]string{}
 			for pid := range tt.want {
 				got[pid] = "-"

@@ -56,7 +56,7 @@ func NewScanner(o ScannerOptions) (*Scanner, error) {
 	return &Scanner{
 		who:      identity{owner: o.Owner, uid: uint32(o.UID), self: ownPID()},
 		deadline: o.Deadline, table: t,
-		parent: parenthood{self: ownPID(), since: BootTick(), spawned: o.Spawned},
+		parent: parenthood{self: ownPID(), since: BootTick(), spawned: o.Spawned, empty: map[spec.Instance]uint64{}},
 	}, nil
 }
 
@@ -69,7 +69,7 @@ func (s *Scanner) Close() error { return s.table.close() }
 func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, s.deadline)
 	defer cancel()
-	began := time.Now()
+	began, tick := time.Now(), BootTick()
 	if !s.complete {
 		depth = Full
 	}
@@ -84,7 +84,8 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 	if changed || !s.complete || anyEnded(s.last.Instances) {
 		a := attribute(s.who, s.table.rows, known, s.last.Instances)
 		a.claimOrphans(&s.parent)
-		s.remember(a)
+		s.parent.remember(a, s.groups, tick)
+		s.groups = a.groups
 		s.last = s.assemble(a, began)
 	}
 	s.complete = true
