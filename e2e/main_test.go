@@ -28,8 +28,8 @@ const runMarker = "E2E_RUN"
 var runID = strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == treePayload {
-		os.Exit(treeMember(os.Args[2:]))
+	if len(os.Args) > 1 && payloads[os.Args[1]] != nil {
+		os.Exit(payloads[os.Args[1]](os.Args[2:]))
 	}
 	if name := os.Getenv(payloadVariable); name != "" {
 		os.Exit(payload(name))

@@ -15,6 +15,13 @@ import (
 // payloadVariable makes this test binary behave as one of the payloads below.
 const payloadVariable = "E2E_PAYLOAD"
 
+// payloads are the payloads that are chosen by the first argument, which
+// survives what tests do to environments.
+var payloads = map[string]func(args []string) int{
+	treePayload:   treeMember,
+	fosterPayload: foster,
+}
+
 // payload is the main function of a child.
 func payload(name string) int {
 	switch name {

@@ -120,7 +120,7 @@ func behave(tag, dir string, words []string) int {
 		return awaitFile(filepath.Join(dir, "crash"))
 	}
 	<-terminated
-	forkFast(tag)
+	forkFast(tag, ready+".forked")
 	select {}
 }
 
@@ -137,13 +137,17 @@ func awaitFile(path string) int {
 }
 
 // forkFast starts processes, every second one in a session of its own, as fast
-// as it can, but no more than 300 and for two seconds.
-func forkFast(tag string) {
+// as it can, but no more than 300 and for two seconds. How many it were by then
+// stands in a file from the twentieth on.
+func forkFast(tag, counter string) {
 	for began, i := time.Now(), 0; i < 300 && time.Since(began) < 2*time.Second; i++ {
 		cmd := exec.Command("/bin/sleep", "1000")
 		cmd.Args[0] = tag
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: i%2 == 0}
 		_ = cmd.Start()
+		if i == 20 {
+			_ = os.WriteFile(counter, []byte(strconv.Itoa(i)), 0o644)
+		}
 	}
 }
 

@@ -45,6 +45,11 @@ func TestStopOfAForkingTree(t *testing.T) {
 			r.start()
 			tr := r.plant("forks", "leader", []string{"a+forks", "b+forks+session"})
 			tr.fell(t, 3)
+			for _, name := range []string{"a.forked", "b.forked"} {
+				if tr.pid(name) < 20 {
+					t.Errorf("%s: it has not forked as it was told to", name)
+				}
+			}
 		})
 	}
 }
@@ -156,4 +161,88 @@ func (tr *tree) nothingLeft(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// What nothing tells apart is shown, with two workloads that can have been its
+// origin; it is left alone while the controller lives, and goes with it.
+func TestOrphanOfNobodyKnown(t *testing.T) {
+	t.Parallel()
+	for name, keep := range map[string]bool{"goes with the controller": false, "stays with a Keep workload": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			other := ""
+			if keep {
+				other = "onControllerExit: Keep"
+			}
+			r.write("other.yaml", agent("other", other))
+			r.start()
+			r.running("agent/other")
+			tr := r.plant("origin", "leader", []string{"a+daemon+bare+session"})
+			orphan := tr.pid("a")
+			if p, _ := lookup(orphan); p.ppid != r.pid() {
+				t.Fatalf("%v has parent %d, want the controller", p, p.ppid)
+			}
+			r.write("look.yaml", agent("look")) // its end makes the controller look
+			r.running("agent/look")
+			r.remove("look.yaml")
+			eventually(t, soon, "it is shown", func() error {
+				res := r.run("get")
+				if c := r.controller(); len(c.Unattributed) != 1 || c.Unattributed[0].PID != orphan ||
+					len(c.Unattributed[0].Evidence) == 0 || !strings.Contains(res.stderr, strconv.Itoa(orphan)) {
+					return fmt.Errorf("unattributed: %+v; get says %q", c.Unattributed, res.stderr)
+				}
+				return nil
+			})
+			r.remove(tr.file)
+			eventually(t, soon, "the rest of its tree is gone", func() error {
+				if left := tagged(tr.tag); len(left) != 1 || left[0].pid != orphan {
+					return fmt.Errorf("%v", left)
+				}
+				return nil
+			})
+			r.stop()
+			if !keep {
+				gone(t, orphan)
+			} else if err := stillRuns(orphan); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(r.proc.stderr.String(), "orphans") {
+				t.Error("the log does not say what became of it")
+			}
+		})
+	}
+}
+
+// Children that the controller had before it was one are nobody's: they came
+// through an execve(2).
+func TestChildrenFromBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tag := r.owner + ".before"
+	t.Cleanup(func() {
+		for _, p := range tagged(tag) {
+			end(p)
+		}
+	})
+	r.wrap = []string{"sh", "-c", `t=$1; shift; env -i setsid sh -c 'sleep 1000; :' "$t" >/dev/null 2>&1 & exec "$@"`, "sh", tag}
+	r.write("a.yaml", agent("a"))
+	r.start()
+	r.running("agent/a")
+	before := tagged(tag)
+	if len(before) != 1 || before[0].ppid != r.pid() {
+		t.Fatalf("%v, want a child of the controller", before)
+	}
+	r.remove("a.yaml")
+	nothingLeft(t, r.owner)
+	if c := r.controller(); len(c.Unattributed) != 1 || c.Unattributed[0].Verdict != "CannotTell" {
+		t.Errorf("unattributed: %+v", c.Unattributed)
+	}
+	r.stop()
+	if err := stillRuns(before[0].pid); err != nil {
+		t.Error(err)
+	}
+	for _, p := range childrenOf(before[0].pid) {
+		end(p)
+	}
 }
