@@ -90,7 +90,9 @@ func build(dir string) error {
 func leftovers() []proc {
 	var left []proc
 	_ = within(context.Background(), 3*time.Second, func() error {
-		left = living(func(p proc) bool { return p.pid != os.Getpid() && (p.has(runMarker, runID) || strings.Contains(commandLine(p.pid), runID)) })
+		left = living(func(p proc) bool {
+			return p.pid != os.Getpid() && (p.has(runMarker, runID) || strings.Contains(commandLine(p.pid), runID))
+		})
 		if len(left) > 0 {
 			return fmt.Errorf("%d left", len(left))
 		}

@@ -18,8 +18,9 @@ const payloadVariable = "E2E_PAYLOAD"
 // payloads are the payloads that are chosen by the first argument, which
 // survives what tests do to environments.
 var payloads = map[string]func(args []string) int{
-	treePayload:   treeMember,
-	fosterPayload: foster,
+	treePayload:     treeMember,
+	fosterPayload:   foster,
+	strangerPayload: stranger,
 }
 
 // payload is the main function of a child.

@@ -180,9 +180,12 @@ func TestOrphanOfNobodyKnown(t *testing.T) {
 			r.running("agent/other")
 			tr := r.plant("origin", "leader", []string{"a+daemon+bare+session"})
 			orphan := tr.pid("a")
-			if p, _ := lookup(orphan); p.ppid != r.pid() {
-				t.Fatalf("%v has parent %d, want the controller", p, p.ppid)
-			}
+			eventually(t, soon, "it is handed to the controller", func() error {
+				if p, ok := lookup(orphan); !ok || p.ppid != r.pid() {
+					return fmt.Errorf("%v has parent %d", p, p.ppid)
+				}
+				return nil
+			})
 			r.write("look.yaml", agent("look")) // its end makes the controller look
 			r.running("agent/look")
 			r.remove("look.yaml")

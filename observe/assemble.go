@@ -58,13 +58,22 @@ func (s *Scanner) show(a *attribution, f *finding) *Process {
 	}
 	shown := new(Process)
 	*shown = p
-	shown.Evidence = f.basis.evidence(row, a.who, f.group)
+	shown.Evidence = f.basis.evidence(row, a.who, a.contextOf(f))
 	m := &memory{shown: shown, basis: f.basis, prior: row.prior()}
 	if f.verdict == Ours && f.group != nil {
 		m.prior = f.group.id
 	}
 	row.memory = m
 	return shown
+}
+
+// contextOf is the instance that the evidence on a process speaks of: the one
+// that it belongs to, or else the one that its markers name.
+func (a *attribution) contextOf(f *finding) *gathering {
+	if f.group != nil {
+		return f.group
+	}
+	return a.groups[a.table[f.at].markers().Instance]
 }
 
 // process puts together what is handed out, without the evidence.
