@@ -211,6 +211,9 @@ func (e Watched) fold(k *KeyHistory) {
 func (e Exited) fold(k *KeyHistory) {
 	t := e.Termination
 	k.Last = &t
+	if r := k.instance(e.ID); r != nil {
+		r.Ended = true
+	}
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}

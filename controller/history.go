@@ -62,6 +62,8 @@ type InstanceRecord struct {
 	StartedAt time.Time             `json:"startedAt"`
 	// Restarts is the key's count when the instance was started.
 	Restarts int `json:"restarts,omitempty"`
+	// Ended says that the end of its main process was noticed.
+	Ended bool `json:"ended,omitempty"`
 	// Policy is how it is stopped where no manifest says so any more.
 	Policy StopPolicy `json:"policy,omitzero"`
 	// Handle says that its main process is watched by handle in this life of
