@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // restarts are the ways in which one controller takes over from another.
@@ -179,18 +181,15 @@ func (r *rig) crashUnderFoster() {
 
 // keepsExitStatus says that the kernel is 6.15 or later.
 func keepsExitStatus() bool {
-	var u syscall.Utsname
-	if syscall.Uname(&u) != nil {
-		return false
+	major, minor := kernelVersion()
+	return major > 6 || major == 6 && minor >= 15
+}
+
+// kernelVersion is that of uname(2), or zeros.
+func kernelVersion() (major, minor int) {
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		_, _ = fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor)
 	}
-	var release strings.Builder
-	for _, c := range u.Release {
-		if c == 0 {
-			break
-		}
-		release.WriteByte(byte(c))
-	}
-	var major, minor int
-	n, _ := fmt.Sscanf(release.String(), "%d.%d", &major, &minor)
-	return n == 2 && (major > 6 || major == 6 && minor >= 15)
+	return major, minor
 }

@@ -19,6 +19,7 @@ const payloadVariable = "E2E_PAYLOAD"
 // survives what tests do to environments.
 var payloads = map[string]func(args []string) int{
 	treePayload:     treeMember,
+	pidnsPayload:    pidns,
 	fosterPayload:   foster,
 	strangerPayload: stranger,
 }
