@@ -60,7 +60,7 @@ func pidns(args []string) int {
 // waits for one, for a few milliseconds; one that got a signal ends with its
 // number, and one that was ended by a signal is known by its status.
 type strangers struct {
-	made int
+	made atomic.Int64
 	worn atomic.Int64 // how many had a pid that was ours before
 	hit  []string
 }
@@ -91,11 +91,11 @@ func (s *strangers) run(stop <-chan struct{}, worn func(pid int) bool) {
 			s.reap(ring[0])
 			ring = ring[1:]
 		}
-		pid := forkStranger(s.made%3 == 0)
+		pid := forkStranger(s.made.Load()%3 == 0)
 		if pid <= 0 {
 			continue // no pid is free just now
 		}
-		s.made++
+		s.made.Add(1)
 		if worn(pid) {
 			s.worn.Add(1)
 		}

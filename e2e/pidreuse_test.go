@@ -89,10 +89,10 @@ func TestPIDReuseInside(t *testing.T) {
 			for _, p := range look() {
 				end(p)
 			}
-			worn := s.worn.Load() + 50
+			enough := s.made.Load() + fewPIDs - 300
 			eventually(t, soon, "strangers have taken their pids", func() error {
-				if s.worn.Load() < worn {
-					return fmt.Errorf("%d have", s.worn.Load())
+				if n := s.made.Load(); n < enough {
+					return fmt.Errorf("%d more are due", enough-n)
 				}
 				return nil
 			})
@@ -124,7 +124,7 @@ func TestPIDReuseInside(t *testing.T) {
 	nothingLeft(t, r.owner)
 	close(stop)
 	<-done
-	t.Logf("%d strangers, %d of them with the pid of a process of ours, %d pids in all", s.made, s.worn.Load(), len(ours))
+	t.Logf("%d strangers, %d of them with the pid of a process of ours, %d pids in all", s.made.Load(), s.worn.Load(), len(ours))
 	if len(s.hit) > 0 {
 		t.Errorf("%d strangers were signalled: %v", len(s.hit), s.hit)
 	}
