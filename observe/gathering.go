@@ -50,8 +50,10 @@ func (a *attribution) recall(in *Instance) {
 	g := a.group(in.ID)
 	g.shown = in
 	if !g.heard && !in.LastMain.IsZero() {
-		g.witness = Witness{Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
-			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log}
+		g.witness = Witness{
+			Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
+			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log,
+		}
 		g.key, g.last = in.Key, in.LastMain
 	}
 }
