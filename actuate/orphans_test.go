@@ -17,7 +17,7 @@ import (
 // not, whatever they are called.
 func TestSignalOrphans(t *testing.T) {
 	a := newActuator(t)
-	in := mustStart(t, a, shell(t, `(env -i setsid sleep 100 & echo $!); wait`))
+	in := mustStart(t, a, shell(t, `(env -i setsid sleep 100 & echo $!); exec sleep 100`))
 	pid := strings.TrimSpace(output(t, in))
 	mustEnd(t, a, in)
 	orphan := identNow(t, pid)

@@ -27,7 +27,7 @@ func (a *attribution) claimOrphans(p *parenthood) {
 	if p == nil {
 		return
 	}
-	claimed := false
+	claimed := a.vouch(p)
 	for i := range a.table {
 		if !a.isOrphan(i, p) {
 			continue
@@ -48,6 +48,34 @@ func (a *attribution) claimOrphans(p *parenthood) {
 	}
 }
 
+// vouch decides anew what speaks for an instance but is not proven by itself:
+// markers of a process in another namespace or of another user, the number of a
+// session or group whose leader is gone. That it was handed to us proves that it
+// descends from what we have started, and so the rest can be believed.
+func (a *attribution) vouch(p *parenthood) (changed bool) {
+	for n := range a.findings {
+		f := &a.findings[n]
+		g := f.group
+		switch {
+		case f.verdict == CannotTell && f.basis&unproven != 0 && f.basis&(otherInstance|otherKey|blocked|unreadable) == 0:
+		case f.verdict == NotOurs && f.basis&byMarkers != 0 && f.basis&(otherUID|otherNamespace) != 0:
+			g = a.groups[a.table[f.at].markers().Instance]
+		default:
+			continue
+		}
+		s := &a.table[f.at]
+		if g == nil || g.key != f.key || g.key.Name == "" || !a.handedOver(s, p) || !p.bore(s) {
+			continue
+		}
+		f.verdict, f.role, f.group = Ours, Descendant, g
+		f.basis = f.basis&^unproven | reparented
+		a.members[int32(s.PID)] = member{s.Start, g}
+		a.memberPIDs.add(int32(s.PID))
+		changed = true
+	}
+	return changed
+}
+
 // unattributed decides an orphan that several instances can have borne.
 func (a *attribution) unattributed(i int, p *parenthood) finding {
 	f := finding{at: i, verdict: Ours, basis: reparented | severalOrigins}
@@ -62,11 +90,15 @@ func (a *attribution) unattributed(i int, p *parenthood) finding {
 }
 
 // isOrphan says that a process is a child of ours that nobody has spoken for.
+func (a *attribution) isOrphan(i int, p *parenthood) bool {
+	return !a.done[i] && a.handedOver(&a.table[i], p)
+}
+
+// handedOver says that a process is a child of ours that we have not forked.
 // What is in our own session never came from a workload: each has its own, and
 // none can go back.
-func (a *attribution) isOrphan(i int, p *parenthood) bool {
-	s := &a.table[i]
-	if int(s.ppid) != p.self || a.done[i] || s.Start == 0 {
+func (a *attribution) handedOver(s *sighting, p *parenthood) bool {
+	if int(s.ppid) != p.self || s.Start == 0 {
 		return false
 	}
 	if self := find(a.table, int32(p.self)); self >= 0 && a.table[self].sid == s.sid {

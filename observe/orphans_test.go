@@ -38,6 +38,26 @@ func TestClaimOrphans(t *testing.T) {
 			table: []sighting{self, orphan(101, 1400)}, known: []Witness{handle},
 			want: map[int]string{101: "Ours descendant of a"},
 		},
+		"its markers, in another namespace": {
+			table: []sighting{self, main, proc(101, 1400, nested), proc(102, 2000, of(second))},
+			want:  map[int]string{101: "Ours descendant of a"},
+		},
+		"its markers, as another user": {
+			table: []sighting{self, main, proc(101, 1400, asUser(33, 33)), proc(102, 2000, of(second))},
+			want:  map[int]string{101: "Ours descendant of a"},
+		},
+		"the same, of a stranger": {
+			table: []sighting{self, main, proc(101, 1400, asUser(33, 33), under(1)), proc(102, 1400, nested, under(1))},
+			want:  map[int]string{101: "NotOurs", 102: "NotOurs"},
+		},
+		"the session of a main process that is gone": {
+			table: []sighting{self, orphan(101, 1400, inSession(100)), proc(102, 1200, of(second))}, known: []Witness{handle},
+			want: map[int]string{101: "Ours descendant of a"},
+		},
+		"the same, unreadable": {
+			table: []sighting{self, proc(101, 1400, denied, inSession(100))}, known: []Witness{handle},
+			want: map[int]string{101: "CannotTell doubt of a of a"},
+		},
 		"two origins": {
 			table: []sighting{self, main, orphan(101, 2400), proc(102, 2000, of(second))},
 			want:  map[int]string{101: "Ours"},
