@@ -32,6 +32,9 @@ func (*Actuator) Signal(*observe.Instance, int, spec.KillMode) ([]observe.Sent, 
 // Resolve refuses.
 func (*Actuator) Resolve(*spec.Entry) error { return ErrUnsupported }
 
+// Spawned says yes of every child.
+func (*Actuator) Spawned(int) bool { return true }
+
 // Watch refuses.
 func (*Actuator) Watch(observe.Ident) error { return ErrUnsupported }
 
@@ -46,9 +49,6 @@ func (*Actuator) LogPath(spec.Key, spec.Instance) string { return "" }
 
 // Children is empty.
 func (*Actuator) Children() []observe.Ident { return nil }
-
-// IsOwn is false: there are no children.
-func (*Actuator) IsOwn(observe.Ident) bool { return false }
 
 // RunHelper refuses.
 func (*Actuator) RunHelper(context.Context, []string, []string, string) (exitCode int, output string, err error) {

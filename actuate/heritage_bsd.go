@@ -14,14 +14,6 @@ func (a *Actuator) takeOver() {}
 // Children is empty: nothing is taken over.
 func (a *Actuator) Children() []observe.Ident { return nil }
 
-// IsOwn tells whether a process is a child that we watch.
-func (a *Actuator) IsOwn(id observe.Ident) bool {
-	a.reaper.mu.Lock()
-	defer a.reaper.mu.Unlock()
-	h := a.reaper.byIdent[id]
-	return h != nil && h.child
-}
-
 // Pause does nothing.
 func (a *Actuator) Pause() []observe.Exit { return nil }
 

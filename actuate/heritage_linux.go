@@ -84,10 +84,6 @@ func (a *Actuator) oomOf(id observe.Ident) func() bool {
 // after an execve(2), those that were taken over.
 func (a *Actuator) Children() []observe.Ident { return a.reaper.roll.Children() }
 
-// IsOwn tells whether a process is a child that we forked: a workload, a helper,
-// the guard.
-func (a *Actuator) IsOwn(id observe.Ident) bool { return a.reaper.isOwn(id.PID) }
-
 // Pause stops the reaping and gives the ends that were not delivered through
 // Exits. What ends from now on stays a zombie until Resume, or until the next
 // image takes it over.

@@ -32,6 +32,9 @@ type signalling struct {
 // instance's own. With spec.KillGroup, members that left both group and session
 // are left alone, and named in the answer.
 //
+// An instance without a name stands for orphans: its members are children of
+// this process that belong to no instance that is known.
+//
 // Identity is proven immediately before each signal, through the handle that it
 // is sent with; what fails the proof is not signalled, and the record says why.
 // What is gone already has no record. Calling it again is harmless. The error
@@ -105,6 +108,9 @@ func (s *signalling) member(m *observe.Process, sig unix.Signal) {
 	err := refuse(m.PID)
 	if err == nil && m.Verdict != observe.Ours {
 		err = fmt.Errorf("refused: its verdict is %v", m.Verdict)
+	}
+	if err == nil && s.in.ID == "" && s.Spawned(m.PID) {
+		err = errors.New("refused: it is no orphan, but was started by the controller itself")
 	}
 	evidence := m.Evidence
 	if err == nil {

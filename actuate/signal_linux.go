@@ -95,10 +95,7 @@ func (s *signalling) confirm(fd int, id observe.Ident) (evidence []string, err e
 	if err := sameProcess(fd, id); err != nil {
 		return nil, err
 	}
-	verdict, evidence := observe.Confirm(id, observe.Claim{
-		Owner: s.opts.Owner, UID: s.opts.UID, Key: s.in.Key, Instance: s.in.ID,
-		Main: s.leader, Handle: s.reaper.lookup(s.leader) != nil, Verified: true,
-	})
+	verdict, evidence := observe.Confirm(id, s.claim())
 	switch {
 	case !alive(fd):
 		return nil, ErrGone
@@ -106,6 +103,18 @@ func (s *signalling) confirm(fd int, id observe.Ident) (evidence []string, err e
 		return evidence, fmt.Errorf("refused: its verdict is now %v", verdict)
 	}
 	return evidence, nil
+}
+
+// claim is what a member is taken for. What belongs to no instance is an orphan
+// that was handed to us.
+func (s *signalling) claim() observe.Claim {
+	if s.in.ID == "" {
+		return observe.Claim{Owner: s.opts.Owner, UID: s.opts.UID, Orphan: true}
+	}
+	return observe.Claim{
+		Owner: s.opts.Owner, UID: s.opts.UID, Key: s.in.Key, Instance: s.in.ID,
+		Main: s.leader, Handle: s.reaper.lookup(s.leader) != nil, Verified: true,
+	}
 }
 
 // errOther says that the pid has come to mean another process.

@@ -30,7 +30,8 @@ type launch struct {
 	cgroup int
 	// stamp, unless nil, is called on the forking thread right before the
 	// fork, with the tick of the boot clock, and completes the launch: what
-	// depends on the name of the instance. Its error ends the start.
+	// depends on the name of the instance. It is called again if it took too
+	// long. Its error ends the start.
 	stamp func(l *launch, tick uint64) error
 }
 
@@ -130,10 +131,8 @@ func (s *spawner) serve(r request) (child, error) {
 
 func (s *spawner) fork(r request) (child, error) {
 	l, c := r.launch, child{fd: -1}
-	if l.stamp != nil {
-		if err := l.stamp(l, observe.BootTick()); err != nil {
-			return c, err
-		}
+	if err := l.complete(observe.BootTick); err != nil {
+		return c, err
 	}
 	defer blockSignals(l.deaf)()
 	files := []uintptr{uintptr(l.input), uintptr(l.output), uintptr(l.output)}
@@ -149,6 +148,30 @@ func (s *spawner) fork(r request) (child, error) {
 	c.pid = pid
 	r.register(c)
 	return c, nil
+}
+
+// maxStamps bounds how often a launch is stamped again. A thread that loses the
+// processor each time is on a machine where no name would come in time.
+const maxStamps = 5
+
+// complete stamps the launch, again as long as the clock has moved on meanwhile:
+// the thread may lose the processor at any point, and the main process of an
+// instance is recognised by a start within two ticks of its name. What is left
+// to happen before the fork takes some microseconds.
+func (l *launch) complete(clock func() uint64) error {
+	if l.stamp == nil {
+		return nil
+	}
+	for range maxStamps {
+		tick := clock()
+		if err := l.stamp(l, tick); err != nil {
+			return err
+		}
+		if clock() == tick {
+			break
+		}
+	}
+	return nil
 }
 
 // Close ends the thread and waits for it. Children stay as they are.

@@ -24,6 +24,7 @@ func Decide(w World) Plan {
 	for s := range situations(&w) {
 		p.decide(s)
 	}
+	p.stopOrphans()
 	p.observe()
 	slices.SortStableFunc(p.plan.Actions, func(a, b Action) int {
 		if c := a.Key.Compare(b.Key); c != 0 {

@@ -177,9 +177,14 @@ func (e StartFailed) fold(k *KeyHistory) {
 	k.Crashes++
 	k.CrashedAt = e.At
 	k.Failure = &e
-	if e.Reason == spec.ReasonWrapperFailed || e.Reason == spec.ReasonLimitsNotApplied {
-		k.Ended++ // the program may have run
+	if mayHaveRun(e.Reason) {
+		k.Ended++
 	}
+}
+
+// mayHaveRun says that a failed start may have got as far as the program.
+func mayHaveRun(r spec.Reason) bool {
+	return r == spec.ReasonWrapperFailed || r == spec.ReasonLimitsNotApplied
 }
 
 // begin notes the program that is started; another one's counts begin anew.
@@ -211,6 +216,9 @@ func (e Watched) fold(k *KeyHistory) {
 func (e Exited) fold(k *KeyHistory) {
 	t := e.Termination
 	k.Last = &t
+	if r := k.instance(e.ID); r != nil {
+		r.Ended = true
+	}
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}

@@ -65,6 +65,8 @@ type InstanceRecord struct {
 	StartedAt time.Time             `json:"startedAt"`
 	// Restarts is the key's count when the instance was started.
 	Restarts int `json:"restarts,omitempty"`
+	// Ended says that the end of its main process was noticed.
+	Ended bool `json:"ended,omitempty"`
 	// Policy is how it is stopped where no manifest says so any more.
 	Policy StopPolicy `json:"policy,omitzero"`
 	// Handle says that its main process is watched by handle in this life of
@@ -173,10 +175,15 @@ func (k *KeyHistory) instance(id spec.Instance) *InstanceRecord {
 	return nil
 }
 
-// Witnesses gives what the history knows of instances, for the scan.
+// Witnesses gives what the history knows of instances, for the scan. Starts
+// that are under way, or have failed when the program may have run already, are
+// told without a name: what they leave behind is no known instance's.
 func (h History) Witnesses() []observe.Witness {
 	ws := make([]observe.Witness, 0, len(h.keys))
 	for _, k := range h.keys {
+		if len(k.Starting) > 0 || k.Failure != nil && mayHaveRun(k.Failure.Reason) {
+			ws = append(ws, observe.Witness{Key: k.Key})
+		}
 		for i := range k.Instances {
 			r := &k.Instances[i]
 			ws = append(ws, observe.Witness{

@@ -206,6 +206,7 @@ func (l *loop) shutDown(s Shutdown) {
 	if s > l.world.Shutdown {
 		l.world.Shutdown = s
 		l.giveUp = time.Now().Add(l.patience())
+		l.scan(observe.Look) // what came since the last one is not to be left behind
 	}
 }
 
@@ -234,6 +235,9 @@ func (l *loop) finished() bool {
 		return false
 	}
 	left := len(l.queue) + l.inFlight
+	if l.scanning || doomed(&l.world) != nil {
+		left++
+	}
 	for _, in := range l.world.Observed.Instances {
 		s := situation{in.Key, l.world.Desired.Lookup(in.Key), nil, l.world.History.Of(in.Key)}
 		if spared(s.stopPolicy(in), in) || l.onlyDoubt(in) {

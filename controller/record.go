@@ -162,22 +162,22 @@ func (l *loop) logStop(e StopAsked) {
 	if e.Kill {
 		what = "killing"
 	}
-	l.Log.Info(what, "workload", e.Key.String(), "instance", e.ID, "reason", e.Reason)
+	l.Log.Info(what, "workload", workload(e.Key), "instance", e.ID, "reason", e.Reason)
 }
 
 // logSignals says what could not be signalled. Each signal that was sent stands
 // in the event log, with its evidence.
 func (l *loop) logSignals(e Signalled) {
 	if e.Err != "" {
-		l.Log.Info("cannot signal", "workload", e.Key.String(), "instance", e.ID, "reason", e.Reason, "cause", e.Err)
+		l.Log.Info("cannot signal", "workload", workload(e.Key), "instance", e.ID, "reason", e.Reason, "cause", e.Err)
 	}
 	for i := range e.Sent {
 		s := &e.Sent[i]
 		if s.Err != "" {
-			l.Log.Info("not signalled", "workload", e.Key.String(), "target", s.Target.PID, "signal", spec.SignalName(s.Signal), "reason", e.Reason, "cause", s.Err)
+			l.Log.Info("not signalled", "workload", workload(e.Key), "target", s.Target.PID, "signal", spec.SignalName(s.Signal), "reason", e.Reason, "cause", s.Err)
 			continue
 		}
-		l.Log.V(1).Info("signalled", "workload", e.Key.String(), "target", s.Target.PID, "group", s.Group,
+		l.Log.V(1).Info("signalled", "workload", workload(e.Key), "target", s.Target.PID, "group", s.Group,
 			"signal", spec.SignalName(s.Signal), "reason", e.Reason)
 	}
 }
@@ -200,6 +200,9 @@ func (l *loop) nameKept() {
 		case in.Live() || len(in.Members) > 0:
 			l.Log.Info("could not be stopped", "workload", in.Key.String(), "instance", in.ID, "what", l.leftOf(in))
 		}
+	}
+	for _, p := range l.world.Observed.Unattributed {
+		l.Log.Info("left running", "workload", workload(spec.Key{}), "pid", p.PID, "command", p.Command, "evidence", p.Evidence)
 	}
 }
 

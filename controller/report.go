@@ -36,6 +36,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	if s.history != nil {
 		st.Restarts, st.LastTermination = s.history.Restarts, s.history.Last
 	}
+	stay := s.sparedLast()
 	for _, in := range s.instances {
 		st.Instances = append(st.Instances, instanceStatus(w, s, in))
 	}
@@ -48,6 +49,9 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	st.Ready = ready.Status == spec.True
 	if st.Reason == "" && !st.Ready {
 		st.Reason, st.Message = ready.Reason, ready.Message
+	}
+	if stay != "" && st.Message == "" {
+		st.Message = stay
 	}
 	return st
 }

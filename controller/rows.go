@@ -159,26 +159,6 @@ func (p *planner) rank(s *situation, in *observe.Instance) int {
 	return 0
 }
 
-// dropSpared leaves out what a kill mode spares: of an instance whose main
-// process has ended, members that left both its group and its session. They
-// stay, are shown, and stand for nothing.
-func (s *situation) dropSpared() {
-	spares := func(in *observe.Instance) bool { return spared(s.stopPolicy(in), in) }
-	if slices.ContainsFunc(s.instances, spares) {
-		s.instances = slices.DeleteFunc(slices.Clone(s.instances), spares)
-	}
-}
-
-// spared says that all that is left of an instance is spared by the kill mode.
-func spared(p StopPolicy, in *observe.Instance) bool {
-	if p.Mode != spec.KillGroup || in.Live() || len(in.Members) == 0 || len(in.Doubtful) > 0 {
-		return false
-	}
-	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool {
-		return m.PGID == in.LastMain.PID || m.SID == in.LastMain.PID
-	})
-}
-
 // compareAge orders instances by age, oldest first.
 func compareAge(a, b *observe.Instance) int {
 	if c := cmp.Compare(a.LastMain.Start, b.LastMain.Start); c != 0 {

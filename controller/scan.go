@@ -109,14 +109,29 @@ func (l *loop) gone(k spec.Key, r InstanceRecord) {
 		l.world.Observed = l.world.Observed.WithStarted(r.ended(k))
 		return
 	}
+	if r.OnExit == spec.ExitKeep && !r.Ended {
+		l.note(endedUnseen(k, r, l.resetAfter(k)))
+	}
 	l.release(k, r)
+}
+
+// endedUnseen is the end of a main process while no controller ran. Only what
+// outlives a controller can end so by itself; what dies with it is no crash.
+func endedUnseen(k spec.Key, r InstanceRecord, resetAfter time.Duration) Exited {
+	return Exited{
+		Key: k, ID: r.ID, Hash: r.Hash, PID: r.Main.PID, ResetAfter: resetAfter,
+		Termination: spec.Termination{
+			ExitCode: -1, Reason: spec.ReasonUnknown, StartedAt: r.StartedAt, FinishedAt: time.Now(),
+			Output: "it ended while no controller ran",
+		},
+	}
 }
 
 // forget drops the history of keys that nothing wants or runs any more.
 func (l *loop) forget() {
 	l.foldNoted()
 	for s := range situations(&l.world) {
-		if s.entry != nil || s.history == nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting) > 0 {
+		if s.entry != nil || s.history == nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting)+len(s.history.Stops) > 0 {
 			continue
 		}
 		if proven, _, _ := l.world.Desired.Absence(s.key, time.Now()); proven {

@@ -4,9 +4,12 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os/exec"
 	"strings"
 	"sync"
@@ -68,6 +71,7 @@ type instance struct {
 type termination struct {
 	ExitCode               int
 	Signal, Reason, Output string
+	FinishedAt             time.Time
 }
 
 // condition gives the condition of the type, or one without a status.
@@ -160,6 +164,33 @@ func (r *rig) replaced(key string, old object) object {
 	})
 	gone(r.t, old.Status.PID)
 	return o
+}
+
+// surroundings is what the controller says of itself, as far as the tests look.
+type surroundings struct {
+	PID                  int
+	Others, Unattributed []listed
+	Unreadable           int
+}
+
+// controller asks the socket for what no verb shows whole.
+func (r *rig) controller() (c surroundings) {
+	r.t.Helper()
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", r.socket)
+		},
+	}}
+	res, err := client.Get("http://controller/apis/proc-controller.dev/v1alpha1/controller")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&c); err != nil || res.StatusCode != http.StatusOK {
+		r.t.Fatalf("%s, %v", res.Status, err)
+	}
+	return c
 }
 
 // listed is one line of `ps -o json`.

@@ -4,7 +4,8 @@
 //
 // What is running is judged by an observer of its own (proctable_test.go) that
 // reads /proc itself, so that a mistake in the product's scan cannot hide
-// behind the same mistake here. A rig (rig_test.go) is one controller with
+// behind the same mistake here; what has no markers left is found by its command
+// line. A rig (rig_test.go) is one controller with
 // directories, a socket and an owner of its own; at the end of each test
 // nothing of that owner may be left. Child programs are sleep, sh, and this
 // test binary itself (payload_test.go).

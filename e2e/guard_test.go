@@ -52,9 +52,9 @@ func (r *rig) unguarded(limit time.Duration) {
 	})
 }
 
-// tagged gives the live processes that sleep for this many seconds: a number
+// sleepers gives the live processes that sleep for this many seconds: a number
 // that no other test uses tells them apart, markers or not.
-func tagged(seconds string) []proc {
+func sleepers(seconds string) []proc {
 	return living(func(p proc) bool {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
 		args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
@@ -67,7 +67,7 @@ func up(t *testing.T, seconds string, n int) []proc {
 	t.Helper()
 	var all []proc
 	eventually(t, soon, fmt.Sprintf("%d processes sleep %s", n, seconds), func() error {
-		if all = tagged(seconds); len(all) != n {
+		if all = sleepers(seconds); len(all) != n {
 			return fmt.Errorf("%v", all)
 		}
 		return nil
@@ -75,9 +75,9 @@ func up(t *testing.T, seconds string, n int) []proc {
 	return all
 }
 
-// tree is a workload of many processes: children, a session of its own, a double
+// manyOf is a workload of many processes: children, a session of its own, a double
 // fork, a member without environment. All sleep for the same time.
-func tree(name, seconds string, more ...string) string {
+func manyOf(name, seconds string, more ...string) string {
 	s := "sleep " + seconds
 	script := s + " & sh -c '" + s + "; true' & setsid " + s + " & (setsid sh -c '" + s + " & " + s + " & exit') & env -i " + s + " & wait"
 	return manifest("Agent", name, fmt.Sprintf("command: [sh, -c, %q]\n", script)+strings.Join(more, "\n"))
@@ -93,7 +93,7 @@ func (r *rig) killedWithin(grace time.Duration, seconds ...string) {
 	eventually(r.t, grace+2*time.Second, "nothing of the trees is left", func() error {
 		var left []proc
 		for _, s := range seconds {
-			left = append(left, tagged(s)...)
+			left = append(left, sleepers(s)...)
 		}
 		if len(left) > 0 {
 			return fmt.Errorf("left: %v", left)
@@ -105,8 +105,8 @@ func (r *rig) killedWithin(grace time.Duration, seconds ...string) {
 func TestGuardEndsWholeTrees(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.write("tree.yaml", tree("tree", "71001"))
-	r.write("kept.yaml", tree("kept", "71002", "onControllerExit: Keep"))
+	r.write("tree.yaml", manyOf("tree", "71001"))
+	r.write("kept.yaml", manyOf("kept", "71002", "onControllerExit: Keep"))
 	r.start()
 	up(t, "71001", treeSize)
 	kept := up(t, "71002", treeSize)
@@ -252,7 +252,7 @@ func TestWaitingControllerCanBeEnded(t *testing.T) {
 func TestKilledGuardIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.write("tree.yaml", tree("tree", "71008"))
+	r.write("tree.yaml", manyOf("tree", "71008"))
 	r.start()
 	up(t, "71008", treeSize)
 	first := r.guard()
@@ -402,7 +402,7 @@ func TestGuardWithoutALog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.wrap = []string{"sh", "-c", `"$@" 2>&1 | head -n 1 >` + filepath.Join(r.dir, "head") + ` & wait`, "sh"}
-	r.write("tree.yaml", tree("tree", "71010"))
+	r.write("tree.yaml", manyOf("tree", "71010"))
 	r.launch()
 	up(t, "71010", treeSize)
 	controllers := living(func(p proc) bool { return p.pid == r.guard().ppid })
@@ -411,7 +411,7 @@ func TestGuardWithoutALog(t *testing.T) {
 	}
 	end(controllers[0])
 	eventually(t, 12*time.Second, "nothing is left", func() error {
-		if left := tagged("71010"); len(left) > 0 {
+		if left := sleepers("71010"); len(left) > 0 {
 			return fmt.Errorf("left: %v", left)
 		}
 		return nil

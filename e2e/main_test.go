@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -27,6 +28,9 @@ const runMarker = "E2E_RUN"
 var runID = strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && payloads[os.Args[1]] != nil {
+		os.Exit(payloads[os.Args[1]](os.Args[2:]))
+	}
 	if name := os.Getenv(payloadVariable); name != "" {
 		os.Exit(payload(name))
 	}
@@ -63,6 +67,10 @@ func runTests(m *testing.M) int {
 // build compiles the controller and the example server into dir. If this test
 // binary has the race detector, so does the controller.
 func build(dir string) error {
+	if path := os.Getenv(insideVariable); path != "" {
+		controllerBinary = path
+		return nil
+	}
 	var err error
 	if projectDir, err = filepath.Abs(".."); err != nil {
 		return err
@@ -86,7 +94,9 @@ func build(dir string) error {
 func leftovers() []proc {
 	var left []proc
 	_ = within(context.Background(), 3*time.Second, func() error {
-		left = living(func(p proc) bool { return p.pid != os.Getpid() && p.has(runMarker, runID) })
+		left = living(func(p proc) bool {
+			return p.pid != os.Getpid() && (p.has(runMarker, runID) || strings.Contains(commandLine(p.pid), runID))
+		})
 		if len(left) > 0 {
 			return fmt.Errorf("%d left", len(left))
 		}

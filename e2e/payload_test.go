@@ -8,11 +8,21 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
 // payloadVariable makes this test binary behave as one of the payloads below.
 const payloadVariable = "E2E_PAYLOAD"
+
+// payloads are the payloads that are chosen by the first argument, which
+// survives what tests do to environments.
+var payloads = map[string]func(args []string) int{
+	treePayload:     treeMember,
+	pidnsPayload:    pidns,
+	fosterPayload:   foster,
+	strangerPayload: stranger,
+}
 
 // payload is the main function of a child.
 func payload(name string) int {
@@ -40,6 +50,27 @@ func listen() int {
 	}))
 	<-stop
 	return 0
+}
+
+// listenAs listens where the words of a tree's process say: "listens" is
+// 127.0.0.1:$PORT, "listens=ADDRESS:PORT" anywhere. It gives nil if they do not.
+func listenAs(words []string) net.Listener {
+	for _, w := range words {
+		name, at, _ := strings.Cut(w, "=")
+		if name != "listens" {
+			continue
+		}
+		if at == "" {
+			at = "127.0.0.1:" + os.Getenv("PORT")
+		}
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return l
+	}
+	return nil
 }
 
 // clearEnvironment execs sleep with an empty environment: what is left to

@@ -79,6 +79,18 @@ func marked(owner string) []proc {
 	return living(func(p proc) bool { return p.has("PROC_CONTROLLER_OWNER", owner) })
 }
 
+// commandLine gives the arguments of a process, with blanks between them.
+func commandLine(pid int) string {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return string(bytes.ReplaceAll(data, []byte{0}, []byte{' '}))
+}
+
+// tagged gives the live processes with that argument, whatever became of their
+// environment.
+func tagged(tag string) []proc {
+	return living(func(p proc) bool { return slices.Contains(strings.Fields(commandLine(p.pid)), tag) })
+}
+
 // childrenOf gives what has pid for a parent, zombies included.
 func childrenOf(pid int) (found []proc) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")

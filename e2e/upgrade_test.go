@@ -126,7 +126,7 @@ func testUpgrade(t *testing.T, state bool) {
 		}
 	}
 	seconds := map[bool]string{true: "72001", false: "72002"}[state]
-	r.write("tree.yaml", tree("tree", seconds, "backoff: {initial: 10ms, max: 10ms}"))
+	r.write("tree.yaml", manyOf("tree", seconds, "backoff: {initial: 10ms, max: 10ms}"))
 	r.write("kept.yaml", agent("kept", "onControllerExit: Keep"))
 	r.write("crash.yaml", manifest("Agent", "crash", "command: [sh, -c, 'exit 3']\nbackoff: {initial: 300s, max: 300s}"))
 	r.write("once.yaml", manifest("Agent", "once", "command: ['true']\nrestartPolicy: Never"))

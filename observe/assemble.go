@@ -37,7 +37,11 @@ func (s *Scanner) assemble(a *attribution, began time.Time) Snapshot {
 		}
 	}
 	slices.SortFunc(next.Instances, compareInstances)
-	next.Unattributed = s.unattributed(a)
+	for i := range a.orphans {
+		if p := s.show(a, &a.orphans[i]); p != nil {
+			next.Unattributed = append(next.Unattributed, p)
+		}
+	}
 	return next
 }
 
@@ -54,13 +58,22 @@ func (s *Scanner) show(a *attribution, f *finding) *Process {
 	}
 	shown := new(Process)
 	*shown = p
-	shown.Evidence = f.basis.evidence(row, a.who, f.group)
+	shown.Evidence = f.basis.evidence(row, a.who, a.contextOf(f))
 	m := &memory{shown: shown, basis: f.basis, prior: row.prior()}
 	if f.verdict == Ours && f.group != nil {
 		m.prior = f.group.id
 	}
 	row.memory = m
 	return shown
+}
+
+// contextOf is the instance that the evidence on a process speaks of: the one
+// that it belongs to, or else the one that its markers name.
+func (a *attribution) contextOf(f *finding) *gathering {
+	if f.group != nil {
+		return f.group
+	}
+	return a.groups[a.table[f.at].markers().Instance]
 }
 
 // process puts together what is handed out, without the evidence.
@@ -203,21 +216,4 @@ func compareInstances(a, b *Instance) int {
 	ta, _ := a.ID.Tick()
 	tb, _ := b.ID.Tick()
 	return cmp.Or(cmp.Compare(ta, tb), cmp.Compare(a.ID, b.ID))
-}
-
-// unattributed finds the processes that were handed to us as orphans and that
-// belong to nobody known. Young ones may be starts of ours that are under way.
-func (s *Scanner) unattributed(a *attribution) []*Process {
-	var found []*Process
-	for i := range a.table {
-		row := &a.table[i]
-		if int(row.ppid) != s.who.self || a.done[i] || !row.settled || !row.environ.readable() || s.own(row.Ident) {
-			continue
-		}
-		f := finding{at: i, verdict: CannotTell, basis: reparented}
-		if p := s.show(a, &f); p != nil {
-			found = append(found, p)
-		}
-	}
-	return found
 }

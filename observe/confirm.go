@@ -19,6 +19,9 @@ type Claim struct {
 	// tick, to be ours. A member that has cleared its environment and left
 	// group and session is known by nothing else.
 	Verified bool
+	// Orphan says that the process belongs to no instance and was handed to us
+	// by its parent. That it is our child proves it.
+	Orphan bool
 }
 
 // Confirm tells whether a process is still what it is taken for. It reads the
@@ -45,6 +48,9 @@ func Confirm(id Ident, c Claim) (Verdict, []string) {
 // judge decides the process of one row; the table holds it and, if it is
 // there, the main process.
 func (c *Claim) judge(rows []sighting, at int) (Verdict, []string) {
+	if c.Orphan {
+		return c.judgeOrphan(&rows[at])
+	}
 	who := identity{owner: c.Owner, uid: uint32(c.UID), self: ownPID()}
 	w := Witness{Key: c.Key, ID: c.Instance, Main: c.Main, Handle: c.Handle}
 	if c.Verified {
@@ -62,4 +68,17 @@ func (c *Claim) judge(rows []sighting, at int) (Verdict, []string) {
 		return f.verdict, words
 	}
 	return CannotTell, []string{"nothing connects it with instance " + string(c.Instance)}
+}
+
+// judgeOrphan decides a process that a scan has found among our children: it is
+// still one, and has not turned out to be another owner's.
+func (c *Claim) judgeOrphan(s *sighting) (Verdict, []string) {
+	words := []string{"start tick read again"}
+	switch m := s.markers(); {
+	case int(s.ppid) != ownPID():
+		return CannotTell, append(words, "it is no child of the controller")
+	case m.Owner != "" && m.Owner != c.Owner:
+		return NotOurs, append(words, ownerEvidence(m.Owner, c.Owner))
+	}
+	return Ours, append(words, reparented.evidence(s, identity{}, nil)...)
 }

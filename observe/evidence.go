@@ -37,6 +37,9 @@ const (
 	refusedPID
 	unproven // the witness may speak of an earlier bearer of the same number
 	reparented
+	soleOrigin
+	severalOrigins
+	broughtAlong
 )
 
 // evidence puts a basis into words.
@@ -80,7 +83,10 @@ func (b basis) evidence(s *sighting, who identity, g *gathering) []string {
 	add(byMemory, "verified by an earlier scan")
 	add(byHeld, "began while the main process had not been reaped")
 	add(unproven, "the session or group could be a later one with the same number")
-	add(reparented, "was left to the controller by its parent, and nothing tells whose it is")
+	add(reparented, "was left to the controller by its parent")
+	add(soleOrigin, "no other instance can have been its origin")
+	add(severalOrigins, "nothing tells which instance was its origin")
+	add(broughtAlong, "is a child of the controller that is older than all that it has started")
 	return words
 }
 

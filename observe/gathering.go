@@ -34,6 +34,7 @@ func (a *attribution) group(id spec.Instance) *gathering {
 // hear takes in one witness. Of two for one instance a handle counts more.
 func (a *attribution) hear(w Witness) {
 	if w.ID == "" {
+		a.pending = true
 		return
 	}
 	g := a.group(w.ID)
@@ -138,31 +139,67 @@ func (a *attribution) contradiction(s *sighting, g *gathering) basis {
 	return b
 }
 
-// settleByTick finds the main process where only markers speak: the one
-// session leader that started with the instance and descends from none of it.
+// settleByTick finds the main process where only markers speak: the session
+// leader that started with the instance, descends from none of it, and is its
+// oldest process, since whatever else is of it was forked later.
 func (a *attribution) settleByTick(g *gathering) {
-	candidate, count := claim{}, 0
-	for _, c := range g.claims {
-		if a.mayLead(g, c) {
-			candidate, count = c, count+1
-		}
+	oldest, several := a.oldest(g)
+	if oldest == nil || !a.mayLead(g, *oldest) {
+		return
 	}
-	if count > 0 && g.key == (spec.Key{}) {
-		g.key = candidate.key
-	}
-	switch {
-	case count == 1 && candidate.key == g.key:
-		g.main, g.last, g.anchored = candidate.at, a.table[candidate.at].Ident, true
-		a.conclude(finding{
-			at: candidate.at, verdict: Ours, role: Main,
-			basis: candidate.basis | leads, group: g, key: candidate.key,
-		})
-	case count > 1:
+	if several {
 		for _, c := range g.claims {
 			a.conclude(finding{at: c.at, verdict: CannotTell, basis: c.basis | severalMains, group: g, key: c.key})
 		}
+		return
+	}
+	if g.key == (spec.Key{}) {
+		g.key = oldest.key
+	}
+	if oldest.key == g.key {
+		g.main, g.last, g.anchored = oldest.at, a.table[oldest.at].Ident, true
+		a.conclude(finding{
+			at: oldest.at, verdict: Ours, role: Main,
+			basis: oldest.basis | leads, group: g, key: oldest.key,
+		})
 	}
 }
+
+// oldest gives the process of an instance that was forked first. Several says
+// that another one that may lead can have been forked before.
+func (a *attribution) oldest(g *gathering) (first *claim, several bool) {
+	tick, ok := g.id.Tick()
+	for i := range g.claims {
+		c := &g.claims[i]
+		if !ok || c.basis&(otherUID|otherNamespace) != 0 || a.table[c.at].Start < tick {
+			continue // no process of the instance is older than its name
+		}
+		if first == nil || forkedBefore(&a.table[c.at], &a.table[first.at]) {
+			first = c
+		}
+	}
+	for i := range g.claims {
+		c := &g.claims[i]
+		if first == nil || c.at == first.at || !a.mayLead(g, *c) {
+			continue
+		}
+		if s, f := &a.table[c.at], &a.table[first.at]; s.Start == f.Start && s.PID-f.PID > maxPIDsOfTick {
+			several = true
+		}
+	}
+	return first, several
+}
+
+// forkedBefore orders two processes by their forks. Pids are given out in
+// ascending order, so within one tick the smaller one came first, unless the
+// numbers began anew between the two.
+func forkedBefore(a, b *sighting) bool {
+	return a.Start < b.Start || a.Start == b.Start && a.PID < b.PID
+}
+
+// maxPIDsOfTick is more than the pids that are given out within one tick: two
+// that are further apart lie on both sides of the end of the numbers.
+const maxPIDsOfTick = 1000
 
 // mayLead says that a process could be the main one.
 func (a *attribution) mayLead(g *gathering, c claim) bool {

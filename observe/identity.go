@@ -42,6 +42,11 @@ type attribution struct {
 	leaders    map[int32]*gathering
 	leaderPIDs pidSet
 	memberPIDs pidSet
+	// pending says that something is being started, or was for a while, which
+	// is no instance that anybody knows.
+	pending bool
+	// orphans are handed to us and belong to no instance.
+	orphans []finding
 	// unreadable counts the processes that no witness connects with us.
 	unreadable int
 }

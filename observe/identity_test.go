@@ -106,8 +106,20 @@ func TestAttribute(t *testing.T) {
 			want:  map[int]string{100: "Ours main", 101: "Ours descendant", 102: "Ours descendant"},
 		},
 		"several candidates": {
-			table: []sighting{proc(100, 1000), proc(101, 1001), proc(102, 1900, inSession(100))},
-			want:  map[int]string{100: "CannotTell doubt of a", 101: "CannotTell doubt of a", 102: "CannotTell doubt of a"},
+			table: []sighting{proc(301, 1000), proc(302, 1900, inSession(301)), proc(32767, 1000)},
+			want:  map[int]string{301: "CannotTell doubt of a", 302: "CannotTell doubt of a", 32767: "CannotTell doubt of a"},
+		},
+		"of several candidates the one that was forked first": {
+			table: []sighting{proc(100, 1000), proc(101, 1000), proc(102, 1001), proc(99, 1001)},
+			want:  map[int]string{99: "Ours descendant", 100: "Ours main", 101: "Ours descendant", 102: "Ours descendant"},
+		},
+		"no candidate that is younger than another process of it": {
+			table: []sighting{proc(101, 1000, inSession(100)), proc(102, 1001)},
+			want:  map[int]string{101: "Ours descendant", 102: "Ours descendant"},
+		},
+		"who claims to be older than the instance is not asked": {
+			table: []sighting{proc(90, 900), proc(100, 1000)},
+			want:  map[int]string{90: "Ours descendant", 100: "Ours main"},
 		},
 		"the ledger makes it exact": {
 			table: []sighting{proc(100, 1000), proc(101, 1001)}, known: []Witness{ledger},

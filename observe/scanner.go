@@ -18,12 +18,12 @@ type ScannerOptions struct {
 	// Stall is how long the reading of one process may take before it is set
 	// aside. Default 1 s.
 	Stall time.Duration
-	// Own tells children that were started for the controller's own sake, so
-	// that none is taken for something that a workload abandoned. Nil knows of
-	// none.
-	Own func(Ident) bool
 	// ProcRoot is where the process table of Linux is found. Default /proc.
 	ProcRoot string
+	// Spawned says of a child of this process that it was forked on purpose,
+	// and so is no orphan. Without it, orphans are told only when they are a
+	// second old. It must not block for long.
+	Spawned func(pid int) bool
 }
 
 const defaultDeadline = 10 * time.Second
@@ -35,11 +35,12 @@ const defaultDeadline = 10 * time.Second
 type Scanner struct {
 	who      identity
 	deadline time.Duration
-	own      func(Ident) bool
 	table    *table
 	complete bool
 	last     Snapshot
 	known    []Witness // of the last scan
+	parent   parenthood
+	groups   map[spec.Instance]*gathering // of the last scan
 }
 
 // NewScanner opens the process table. It fails with ErrUnsupported where
@@ -52,12 +53,10 @@ func NewScanner(o ScannerOptions) (*Scanner, error) {
 	if o.Deadline <= 0 {
 		o.Deadline = defaultDeadline
 	}
-	if o.Own == nil {
-		o.Own = func(Ident) bool { return false }
-	}
 	return &Scanner{
 		who:      identity{owner: o.Owner, uid: uint32(o.UID), self: ownPID()},
-		deadline: o.Deadline, own: o.Own, table: t,
+		deadline: o.Deadline, table: t,
+		parent: parenthood{self: ownPID(), since: BootTick(), spawned: o.Spawned, empty: map[spec.Instance]uint64{}},
 	}, nil
 }
 
@@ -70,7 +69,7 @@ func (s *Scanner) Close() error { return s.table.close() }
 func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapshot {
 	ctx, cancel := context.WithTimeout(ctx, s.deadline)
 	defer cancel()
-	began := time.Now()
+	began, tick := time.Now(), BootTick()
 	if !s.complete {
 		depth = Full
 	}
@@ -83,7 +82,11 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 		s.known, changed = slices.Clone(known), true
 	}
 	if changed || !s.complete || anyEnded(s.last.Instances) {
-		s.last = s.assemble(attribute(s.who, s.table.rows, known, s.last.Instances), began)
+		a := attribute(s.who, s.table.rows, known, s.last.Instances)
+		a.claimOrphans(&s.parent)
+		s.parent.remember(a, s.groups, tick)
+		s.groups = a.groups
+		s.last = s.assemble(a, began)
 	}
 	s.complete = true
 	s.last.Complete, s.last.Began, s.last.Err = true, began, nil

@@ -36,7 +36,7 @@ type sighting struct {
 type memory struct {
 	// prior is the instance in which this very process was verified.
 	prior spec.Instance
-	shown *Process
+	shown *Process // nil outside of a scan
 	basis basis
 }
 

@@ -24,7 +24,9 @@ type Snapshot struct {
 	// Others are processes with a marker of ours that belong to no instance of
 	// this owner: another owner's, look-alikes, and what cannot be told.
 	Others []*Process
-	// Unattributed were re-parented to us and belong to no known instance.
+	// Unattributed were re-parented to us and belong to no known instance. Those
+	// that are Ours came from something that we have started: they may be ended
+	// with it.
 	Unattributed []*Process
 	// Unreadable counts processes that could not be read and that no witness
 	// connects with us. They block nothing.
@@ -125,7 +127,9 @@ type Exit struct {
 	Alone bool
 }
 
-// Witness is what is known of an instance beside what environments say.
+// Witness is what is known of an instance beside what environments say. One
+// without an ID says that something is being started, or was, that is no known
+// instance: an orphan may have come from there.
 type Witness struct {
 	Key    spec.Key
 	ID     spec.Instance

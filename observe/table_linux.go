@@ -131,7 +131,7 @@ func (t *table) missing(p *policy) bool {
 // plan merges what is listed with what is known. It gives the rows to come, and
 // puts into t.todo those of them that have to be read.
 func (t *table) plan(p *policy) []sighting {
-	next, known := t.spare[:0], t.rows
+	next, known, children := t.spare[:0], t.rows, t.childPIDs()
 	t.todo = t.todo[:0]
 	for _, e := range t.listed {
 		for len(known) > 0 && known[0].PID < int(e.pid) {
@@ -144,7 +144,11 @@ func (t *table) plan(p *policy) []sighting {
 		}
 		next = append(next, known[0])
 		next[len(next)-1].fresh = false
-		if h := p.of(&known[0]); h > readCheck || h == readCheck && p.depth > Look {
+		h := p.of(&known[0])
+		if children.has(e.pid) && known[0].ppid != t.self {
+			h = max(h, readState) // it was handed to us
+		}
+		if h > readCheck || h == readCheck && p.depth > Look {
 			t.want(next, h)
 		}
 		known = known[1:]

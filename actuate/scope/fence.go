@@ -82,7 +82,7 @@ type Fence struct {
 	dir      *os.File // cgroup: the directory to clone into
 	tree     tree     // cgroup files of this machine
 	// named makes the fence, now that its name is known, or says why it could
-	// not. Nil for no fence, and once it has been called.
+	// not. Nil for no fence.
 	named func(name string) (why string)
 	owner spec.Owner
 }
@@ -125,16 +125,16 @@ func (s *Scopes) prepare(ctx context.Context, f *Fence, r Request) (why string) 
 
 // Name gives the fence the name of its instance, for a start whose instance is
 // known only right before the fork. It waits for nobody: for a cgroup it makes
-// and fills a directory, else it only remembers. It is called once, before Wrap
-// and CgroupFD, unless the request had the instance already. Its error is
-// ErrRequired.
+// and fills a directory, else it only remembers. It is called before Wrap and
+// CgroupFD, unless the request had the instance already; a further call gives it
+// another name. Its error is ErrRequired.
 func (f *Fence) Name(id spec.Instance) error {
 	if f.named == nil {
 		return nil
 	}
-	why := f.named(observe.ScopeName(f.owner, id))
-	f.named = nil
-	if why != "" {
+	f.Close() // what was made under another name
+	if why := f.named(observe.ScopeName(f.owner, id)); why != "" {
+		f.named = nil
 		return f.off(why)
 	}
 	return nil

@@ -71,11 +71,6 @@ func (m *machine) open(f *runFlags) error {
 	if err := m.openSource(f, m.records.memory); err != nil {
 		return err
 	}
-	scanner, err := observe.NewScanner(observe.ScannerOptions{Owner: m.place.owner, UID: m.place.uid, Own: m.isOwn})
-	if err != nil {
-		return err
-	}
-	m.closing(func() { scanner.Close() })
 	m.actuator, err = actuate.New(actuate.Options{
 		Owner: m.place.owner, UID: m.place.uid, StateDir: state, Home: os.Getenv("HOME"),
 		Environ: os.Environ(), Scopes: mode, Heritage: m.heritage(), Log: m.log,
@@ -84,6 +79,13 @@ func (m *machine) open(f *runFlags) error {
 		return err
 	}
 	m.closing(m.actuator.Close)
+	scanner, err := observe.NewScanner(observe.ScannerOptions{
+		Owner: m.place.owner, UID: m.place.uid, Spawned: m.actuator.Spawned,
+	})
+	if err != nil {
+		return err
+	}
+	m.closing(func() { scanner.Close() })
 	m.postGuard(f, state, mode)
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator,
@@ -97,9 +99,6 @@ func (m *machine) open(f *runFlags) error {
 	})
 	return err
 }
-
-// isOwn is asked by scans, which begin after the actuator was made.
-func (m *machine) isOwn(id observe.Ident) bool { return m.actuator.IsOwn(id) }
 
 // postGuard starts the guard, before anything that it would have to look after.
 func (m *machine) postGuard(f *runFlags, state string, mode scope.Mode) {

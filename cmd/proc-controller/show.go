@@ -196,11 +196,24 @@ func writeNotes(w io.Writer, c api.Controller, empty bool, manifests string) {
 		fmt.Fprintf(w, "note: %s\n", oneLine(n.String()))
 	}
 	if n := len(c.Unattributed); n > 0 {
-		fmt.Fprintf(w, "note: %d left-over %s of no known workload; see %s ps --all\n", n, plural(n, "process", "processes"), program)
+		fmt.Fprintf(w, "note: %d left-over %s of no known workload: %s\n", n, plural(n, "process", "processes"), named(c.Unattributed))
 	}
 	if n := len(c.Blocked); n > 0 {
 		fmt.Fprintf(w, "note: %d %s cannot be read (stuck in the kernel): pid %s\n", n, plural(n, "process", "processes"), strings.Trim(fmt.Sprint(c.Blocked), "[]"))
 	}
+}
+
+// named lists a few processes, and says how many more there are.
+func named(ps []api.Process) string {
+	const most = 5
+	var words []string
+	for _, p := range ps[:min(len(ps), most)] {
+		words = append(words, fmt.Sprintf("pid %d (%s)", p.PID, p.Command))
+	}
+	if more := len(ps) - most; more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(words, ", ")
 }
 
 func plural(n int, one, many string) string {

@@ -86,14 +86,15 @@ func TestNotes(t *testing.T) {
 	c := api.Controller{
 		Ready:        true,
 		Notices:      []api.Notice{{File: "/m/sub", Message: "subdirectories are not read"}, {File: "/m/a.yaml", Line: 2, Column: 3, Message: "a\nb"}},
-		Unattributed: make([]api.Process, 1),
+		Unattributed: make([]api.Process, 7),
 		Blocked:      []int{7, 8},
 	}
+	c.Unattributed[0].PID, c.Unattributed[0].Command = 4711, "sleep"
 	writeNotes(&b, c, true, "/m")
 	want := `No workloads. Put a manifest into /m to run one.
 note: /m/sub: subdirectories are not read
 note: /m/a.yaml:2:3: a; b
-note: 1 left-over process of no known workload; see proc-controller ps --all
+note: 7 left-over processes of no known workload: pid 4711 (sleep), pid 0 (), pid 0 (), pid 0 (), pid 0 (), 2 more
 note: 2 processes cannot be read (stuck in the kernel): pid 7 8
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
