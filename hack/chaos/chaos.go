@@ -34,10 +34,14 @@ type chaos struct {
 	before    memory
 	strangers []*stranger
 	control   *control
-	guards    int         // beside each controller; -1 before the first quiet point
-	widths    map[int]int // fewest descriptors of this controller, by count of mains
-	recent    []string    // the last operations
-	tally     tally
+	guards    int // beside each controller; -1 before the first quiet point
+	// unguarded: the controller died and no guard was there to clear up. lost:
+	// so is what the last one has written.
+	unguarded, lost bool
+
+	widths map[int]int // fewest descriptors of this controller, by count of mains
+	recent []string    // the last operations
+	tally  tally
 }
 
 // place is where the files of a run are.
