@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,28 +69,37 @@ func disguises(owner string) map[string]func(*exec.Cmd) {
 	}
 }
 
-// callIn starts the bystanders.
-func callIn(dir, program, owner string) (all []*stranger, err error) {
+// callIn starts the bystanders and waits until they listen.
+func callIn(ctx context.Context, dir, program, owner string) (all []*stranger, err error) {
 	for name, disguise := range disguises(owner) {
 		if name == otherUID && os.Getuid() != 0 {
 			continue
 		}
-		s := &stranger{name: name, path: filepath.Join(dir, name), cmd: exec.Command(program)}
-		s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		disguise(s.cmd)
-		s.cmd.Env = append(s.cmd.Env, bystanderVariable+"="+s.path, "GODEBUG=asyncpreemptoff=1")
-		if err := s.cmd.Start(); err != nil {
-			return all, fmt.Errorf("cannot start the bystander %q: %w", name, err)
+		s, err := callOne(dir, program, name, disguise)
+		if err != nil {
+			return all, err
 		}
 		all = append(all, s)
 	}
-	return all, nil
+	return all, within(ctx, patience, func() error {
+		for _, s := range all {
+			if said := s.complaint(); said != "" {
+				return errors.New(said)
+			}
+		}
+		return nil
+	})
 }
 
-// ready says that it notes signals.
-func (s *stranger) ready() bool {
-	noted, _ := os.ReadFile(s.path)
-	return string(noted) != ""
+func callOne(dir, program, name string, disguise func(*exec.Cmd)) (*stranger, error) {
+	s := &stranger{name: name, path: filepath.Join(dir, name), cmd: exec.Command(program)}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	disguise(s.cmd)
+	s.cmd.Env = append(s.cmd.Env, bystanderVariable+"="+s.path, "GODEBUG=asyncpreemptoff=1")
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start the bystander %q: %w", name, err)
+	}
+	return s, nil
 }
 
 // complaint says what was done to it; empty if nothing was.

@@ -35,9 +35,8 @@ type chaos struct {
 	strangers []*stranger
 	control   *control
 	guards    int // beside each controller; -1 before the first quiet point
-	// unguarded: the controller died and no guard was there to clear up. lost:
-	// so is what the last one has written.
-	unguarded, lost bool
+	// unguarded: the controller died and no guard was there to clear up.
+	unguarded bool
 
 	widths map[int]int // fewest descriptors of this controller, by count of mains
 	recent []string    // the last operations
@@ -52,9 +51,8 @@ type place struct {
 // tally counts what was done, for the summary.
 type tally struct {
 	rounds, ops, hits, crashes, guards, restarts, faults int
-	// beyond counts processes that nothing could find: their environment was
-	// cleared and the main process that they belonged to was gone with all that
-	// knew of it.
+	// beyond counts what a crash without a guard has left that nobody can find
+	// or tell: see endBeyondReach.
 	beyond int
 }
 
@@ -73,10 +71,10 @@ func (c *chaos) run(ctx context.Context) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot become a subreaper: %w", err)
 	}
-	if err := c.prepare(); err != nil {
+	defer c.clear()
+	if err := c.prepare(ctx); err != nil {
 		return err
 	}
-	defer c.clear()
 	until := time.Now().Add(c.duration)
 	for r := c.plan.first(); ; r = c.plan.next() {
 		if err := c.round(ctx, r); err != nil || c.tally.faults > 0 {
@@ -144,7 +142,7 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // prepare makes directories and calls in the bystanders.
-func (c *chaos) prepare() error {
+func (c *chaos) prepare(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "chaos")
 	if err != nil {
 		return err
@@ -180,7 +178,7 @@ func (c *chaos) prepare() error {
 	if err := os.Chmod(strangers, 0o777); err != nil {
 		return err
 	}
-	c.strangers, err = callIn(strangers, filepath.Join(dir, "bystander"), c.owner)
+	c.strangers, err = callIn(ctx, strangers, filepath.Join(dir, "bystander"), c.owner)
 	return err
 }
 

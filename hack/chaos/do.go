@@ -25,12 +25,12 @@ func (c *chaos) do(ctx context.Context, o op) (*hit, error) {
 	case opKillMain, opFinishMain, opKillMember, opFreeze, opThaw:
 		return c.strike(o), nil
 	case opKillGuard:
-		c.killGuards()
+		c.killGuards(ctx)
 		return nil, nil
 	case opCrash:
 		return nil, c.crash(ctx, o)
 	case opCrashBoth:
-		c.killGuards()
+		c.killGuards(ctx)
 		return nil, c.crash(ctx, o)
 	case opLaunch:
 		return nil, c.launch(ctx)
@@ -41,7 +41,6 @@ func (c *chaos) do(ctx context.Context, o op) (*hit, error) {
 		}
 		return nil, c.launch(ctx)
 	case opDropState:
-		c.lost = true
 		return nil, os.RemoveAll(c.state)
 	}
 	for _, w := range o.writes {
@@ -170,10 +169,19 @@ func (c *chaos) strike(o op) *hit {
 	return nil
 }
 
-func (c *chaos) killGuards() {
+// killGuards kills the guard. A child that has not executed its program yet
+// looks like one, but not for long.
+func (c *chaos) killGuards(ctx context.Context) {
+	if c.guards <= 0 {
+		return
+	}
+	first := c.control.guards()
+	pause(ctx, 30*time.Millisecond)
 	for _, g := range c.control.guards() {
-		c.tally.guards++
-		_ = syscall.Kill(g.pid, syscall.SIGKILL)
+		if slices.ContainsFunc(first, func(p proc) bool { return p.pid == g.pid && p.start == g.start }) {
+			c.tally.guards++
+			_ = syscall.Kill(g.pid, syscall.SIGKILL)
+		}
 	}
 }
 
@@ -181,7 +189,7 @@ func (c *chaos) killGuards() {
 // die with it has to be gone before the next thing happens.
 func (c *chaos) crash(ctx context.Context, o op) error {
 	c.tally.crashes++
-	c.unguarded = len(c.control.guards()) == 0
+	c.unguarded = c.guards <= 0 || o.kind == opCrashBoth
 	if err := c.control.end(syscall.SIGKILL); err != nil {
 		return err
 	}

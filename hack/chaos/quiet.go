@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -103,18 +104,18 @@ func (c *chaos) launch(ctx context.Context) error {
 	if c.unguarded {
 		c.endBeyondReach()
 	}
-	c.unguarded, c.lost = false, false
+	c.unguarded = false
 	c.widths = map[int]int{}
 	return c.control.launch(ctx)
 }
 
-// endBeyondReach ends what nothing can find, or tell, that was not there before,
-// once a main process has died with its controller and without a guard: what
-// has a cleared environment; and, if the ledger is gone too, what made itself a
-// session leader at once and so looks like the main process.
+// endBeyondReach ends what a crash without a guard has left and what nobody can
+// find, or tell, who was not there before: what has a cleared environment; and
+// what made itself a session leader at once, so that it looks like the main
+// process, if the controller died before it had written down which one that is.
 func (c *chaos) endBeyondReach() {
 	for _, p := range c.children() {
-		if p.main || p.value("PROC_CONTROLLER_OWNER") != "" && (!c.lost || p.pid != p.sid) {
+		if p.main || p.value("PROC_CONTROLLER_OWNER") != "" && !p.looksLikeMain() {
 			continue
 		}
 		if m, ok := lookup(p.mainPID); !ok || m.dead() {
@@ -122,6 +123,14 @@ func (c *chaos) endBeyondReach() {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		}
 	}
+}
+
+// looksLikeMain says that a process leads a session and is as old as its
+// instance, whose name ends in the tick of the spawn.
+func (c child) looksLikeMain() bool {
+	_, tick, _ := strings.Cut(c.value("PROC_CONTROLLER_INSTANCE"), "-")
+	spawn, err := strconv.ParseUint(tick, 10, 64)
+	return err == nil && c.pid == c.sid && c.start <= spawn+2
 }
 
 // kept says that a process lives on when the controller ends.
@@ -167,7 +176,7 @@ func (c *chaos) finish(ctx context.Context) error {
 
 // clear ends everything of the run, by pid, and removes its files.
 func (c *chaos) clear() {
-	if c.control.running() {
+	if c.control != nil && c.control.running() {
 		_ = c.control.end(syscall.SIGKILL)
 	}
 	for _, g := range running(c.binary) {
