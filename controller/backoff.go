@@ -8,7 +8,8 @@ import (
 )
 
 // delay is how long a start waits after the given number of crashes in a row:
-// initial × factor^(crashes-1), at most max, and nothing without a crash.
+// initial × factor^(crashes-1), at most max, and nothing without a crash. From
+// the second crash on it is never less than leastDelay.
 func delay(b spec.Backoff, crashes int) time.Duration {
 	if crashes <= 0 {
 		return 0
@@ -17,8 +18,15 @@ func delay(b spec.Backoff, crashes int) time.Duration {
 	if limit := float64(b.Max); !(d < limit) { // also when d is infinite
 		d = limit
 	}
+	if crashes > 1 {
+		d = max(d, float64(leastDelay))
+	}
 	return time.Duration(d)
 }
+
+// leastDelay keeps a crash loop from becoming a busy loop where a manifest asks
+// for an initial delay of zero, which no factor makes grow.
+const leastDelay = 100 * time.Millisecond
 
 // killInterval is how long after the n-th round of SIGKILL the next one comes:
 // a member that was forked meanwhile needs one at once, one that hangs in the
