@@ -251,6 +251,11 @@ func TestBackoffGrowsAndResets(t *testing.T) {
 	if got := delay(b, 5000); got != 5*time.Minute {
 		t.Errorf("after 5000 crashes: %v", got)
 	}
+	for n, want := range []time.Duration{0, 0, leastDelay, leastDelay} {
+		if got := delay(spec.Backoff{Factor: 2, Max: spec.Duration(time.Second)}, n); got != want {
+			t.Errorf("with no initial delay, after %d crashes: %v, want %v", n, got, want)
+		}
+	}
 	h := History{}.With(exit(files, "a", 1, time.Hour)...).With(exit(files, "a", 1, time.Hour)...)
 	if got := h.Of(files).Crashes; got != 2 {
 		t.Errorf("%d crashes, want 2", got)

@@ -66,6 +66,7 @@ func (x *expecter) settle(r round) (es [keys]expectation) {
 		kept := x.keep[k] && w != nil && w.keep
 		steady := !f.restless && !r.altered[k] && (kept || !x.crashed && !x.restarted)
 		x.judgeHits(f, w, r.altered[k])
+		steady = steady && !f.loose // else what had ended may be started again
 		es[k] = expectation{work: w, lo: w.wanted(), hi: w.wanted(), steady: steady}
 		if f.ended > 0 || f.loose && w != nil && w.policy != "Always" {
 			es[k].lo = max(0, w.wanted()-f.ended)

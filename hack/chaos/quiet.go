@@ -176,6 +176,9 @@ func (c *chaos) finish(ctx context.Context) error {
 
 // clear ends everything of the run, by pid, and removes its files.
 func (c *chaos) clear() {
+	if c.dir == "" {
+		return
+	}
 	if c.control != nil && c.control.running() {
 		_ = c.control.end(syscall.SIGKILL)
 	}
