@@ -146,7 +146,10 @@ func (l *loop) exited(e observe.Exit) {
 		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID,
 		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
 	}
-	planned := l.world.History.Of(of.key).stop(of.ID) != nil
+	// A stop of what an ended main process has left does not make its end a
+	// planned one: a scan may show the end before the exit is told of.
+	st := l.world.History.Of(of.key).stop(of.ID)
+	planned := st != nil && st.Reason != spec.ReasonMainGone
 	if planned {
 		exit.Termination.Reason = spec.ReasonStopped // the ledger has no record of the stop itself
 	}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -171,6 +172,38 @@ func TestStartsAreBounded(t *testing.T) {
 			rt.Error(f)
 		}
 	})
+}
+
+// A scan may show that a main process has ended before its exit is told of. What
+// it has left is stopped at once; the end is no planned one for that.
+func TestEndThatAScanShowsFirstIsNotPlanned(t *testing.T) {
+	faults := within(t, 4, func(m *machine, c *Controller) {
+		m.publish(setOf(entry(files, "a", func(s *spec.Spec) { s.RestartPolicy = spec.RestartOnFailure })))
+		wait(time.Second)
+		m.mu.Lock()
+		var main *simulated
+		for _, p := range m.procs {
+			if p.main {
+				main = p
+			}
+		}
+		m.spawn(simulated{key: main.key, id: main.id, hash: main.hash, onExit: main.onExit, lastMain: main.Ident})
+		delete(m.procs, main.Ident)
+		m.mu.Unlock()
+		m.done()
+		wait(2 * resyncEvery)
+		if did := m.done(); !slices.Contains(did, "signal "+files.String()) {
+			m.fault("what was left is not stopped: %v", did)
+		}
+		m.exits <- observe.Exit{Ident: main.Ident, Known: true, At: time.Now()}
+		wait(time.Hour)
+		if did := m.done(); len(did) > 0 {
+			m.fault("started again after exit code 0: %v", did)
+		}
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
 }
 
 // TestLoopProperties drives the loop through random histories: edits, removals,
