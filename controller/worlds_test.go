@@ -56,7 +56,9 @@ func sortWorld(w *World) {
 	})
 }
 
-func pick[T any](m *worldMaker, label string, of ...T) T { return rapid.SampledFrom(of).Draw(m.t, label) }
+func pick[T any](m *worldMaker, label string, of ...T) T {
+	return rapid.SampledFrom(of).Draw(m.t, label)
+}
 
 func (m *worldMaker) mostly(label string) bool {
 	return rapid.IntRange(0, 19).Draw(m.t, label) > 0
