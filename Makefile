@@ -1,12 +1,13 @@
 # What a contributor runs. Each target calls a script in hack/; `make` alone
 # lists them.
-.PHONY: help build run test bench fuzz clean
+.PHONY: help build run test bench chaos fuzz clean
 
 help:
 	@echo 'make run     build, and run the controller on manifests/ in the foreground'
 	@echo 'make test    install what the tests need, then run all checks and tests'
 	@echo 'make build   build bin/proc-controller and the example server'
 	@echo 'make bench   measure, beside the bare floor and other supervisors; ARGS=-h for more'
+	@echo 'make chaos   torment a real controller for a minute; ARGS=-h for more'
 	@echo 'make fuzz    fuzz each parser for FUZZTIME (default 10s)'
 	@echo 'make clean   remove bin/ and what the tests left in the build directory'
 
@@ -23,6 +24,9 @@ test:
 
 bench:
 	@go run ./hack/bench $(ARGS)
+
+chaos:
+	@go run ./hack/chaos $(ARGS)
 
 fuzz:
 	@hack/fuzz

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/actuate/scope"
@@ -30,7 +31,7 @@ const patience = 20 * time.Second
 func TestMain(m *testing.M) {
 	switch os.Getenv(envPart) {
 	case "":
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	case "controller":
 		playController()
 	case "blocked":

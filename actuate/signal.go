@@ -80,9 +80,10 @@ func (s *signalling) everyone(sig unix.Signal) {
 
 var errLeftAlone = errors.New("left alone: it left both the process group and the session")
 
-// leaves says whether the kill mode spares a member.
+// leaves says whether the kill mode spares a member. Where group and session of
+// the main process are not known, nothing is known to have left them.
 func (s *signalling) leaves(m *observe.Process) bool {
-	return s.mode == spec.KillGroup && m.PGID != s.leader.PID && m.SID != s.leader.PID
+	return s.mode == spec.KillGroup && !s.leader.IsZero() && m.PGID != s.leader.PID && m.SID != s.leader.PID
 }
 
 // group signals the process group of the main process. It says whether every

@@ -196,6 +196,20 @@ func TestKillGroupLeavesWhatLeft(t *testing.T) {
 	}
 }
 
+// With the state lost and the main process gone nobody knows which group and
+// session were those of the instance, so nothing is taken to have left them.
+func TestKillGroupSparesNothingWhereTheMainIsNotKnown(t *testing.T) {
+	a := newActuator(t)
+	in, _, outside := family(t, a)
+	part := *in
+	part.Main, part.LastMain = nil, observe.Ident{}
+	part.Members = []*observe.Process{member(t, outside, observe.Ours)}
+	if sent, err := a.Signal(&part, int(unix.SIGKILL), spec.KillGroup); err != nil || len(sent) != 1 || sent[0].Err != "" {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	eventually(t, "the member is dead", func() bool { return dead(outside.PID) })
+}
+
 // The way for kernels without group signals, taken by hand.
 func TestDeliverOneByOneEndsTheGroup(t *testing.T) {
 	a := newActuator(t)

@@ -20,6 +20,12 @@ func delay(b spec.Backoff, crashes int) time.Duration {
 	return time.Duration(d)
 }
 
+// leastDelay is the least time between two starts of a workload that crashes. It
+// keeps a crash loop from becoming a busy loop where a manifest asks for an
+// initial delay of zero, which no factor makes grow; a crash after a while is not
+// delayed by it.
+const leastDelay = 100 * time.Millisecond
+
 // killInterval is how long after the n-th round of SIGKILL the next one comes:
 // a member that was forked meanwhile needs one at once, one that hangs in the
 // kernel none for a while.

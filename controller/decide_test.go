@@ -130,6 +130,8 @@ func TestDecideRows(t *testing.T) {
 	gone := func(until time.Time) *spec.Entry { e := entry(files, "a"); e.HeldUntil = until; return e }
 	kept := instance(files, "a", 1)
 	kept.OnExit = spec.ExitKeep
+	unknownMain := endedInstance(files, "a", 1, t0.Add(-2*time.Second), process(2))
+	unknownMain.LastMain = observe.Ident{}
 	stray := endedInstance(other, "x", 2, t0.Add(-2*time.Second), process(3))
 
 	for _, tt := range []struct {
@@ -164,6 +166,7 @@ func TestDecideRows(t *testing.T) {
 		{"10: not looked yet", world(wants(entry(files, "a")), runs(endedInstance(files, "a", 1, t0))), "Look", spec.ReasonChecking, 0},
 		{"10: members left", world(wants(entry(files, "a")), runs(endedInstance(files, "a", 1, t0.Add(-2*time.Second), process(2)))), "Stop files#1", spec.ReasonMainGone, 0},
 		{"10: what left group and session is spared", world(wants(entry(files, "a", groupOnly)), runs(endedInstance(files, "a", 1, t0.Add(-2*time.Second), process(2)))), "Start files", spec.ReasonStarting, 0},
+		{"10: nothing is spared where the main process is not known", world(wants(entry(files, "a", groupOnly)), runs(unknownMain)), "Stop files#1", spec.ReasonMainGone, 0},
 		{"11: other hash, unresolved", world(wants(entry(files, "b")), runs(instance(files, "a", 1))), "Resolve files", spec.ReasonChecking, 0},
 		{"11: other hash, resolved", world(wants(entry(files, "b")), runs(instance(files, "a", 1)), happened(resolved(""))), "Stop files#1", spec.ReasonSpecChanged, 0},
 		{"11: other hash, no program", world(wants(entry(files, "b")), runs(instance(files, "a", 1)), happened(resolved("not found"))), "", spec.ReasonProgramNotFound, 5 * time.Second},
@@ -234,6 +237,32 @@ func listeners(ls ...observe.Listener) func(*World) {
 		w.Observed.Listeners = map[uint16]observe.Listener{}
 		for _, l := range ls {
 			w.Observed.Listeners[l.Port] = l
+		}
+	}
+}
+
+// With an initial delay of zero, what has run for a while is started at once, and
+// what crashes at once does not become a busy loop.
+func TestNoBackoffIsNoBusyLoop(t *testing.T) {
+	none := func(s *spec.Spec) { s.Backoff.Initial = 0 }
+	for _, tt := range []struct {
+		ran  time.Duration
+		want string
+	}{
+		{time.Second, "Start files"},
+		{10 * time.Millisecond, ""},
+	} {
+		crash := exit(files, "a", 1, 0)
+		started := crash[0].(Started)
+		started.At = t0.Add(-tt.ran)
+		crash[0] = started
+		w := world(wants(entry(files, "a", none)), happened(exit(files, "a", 1, time.Second)...), happened(crash...))
+		if got := said(Decide(w)); got != tt.want {
+			t.Errorf("a second crash after %v: %q, want %q", tt.ran, got, tt.want)
+		}
+		w.Now = t0.Add(leastDelay)
+		if got := said(Decide(w)); got != "Start files" {
+			t.Errorf("%v after the start: %q", leastDelay, got)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (e StartAsked) fold(k *KeyHistory) {
 func (e Started) fold(k *KeyHistory) {
 	k.begin(e.Instance.Hash)
 	k.dropStarting(e.Token)
-	k.Failure = nil
+	k.Failure, k.TriedAt = nil, e.At
 	if k.Ended > 0 {
 		k.Restarts++
 	}
@@ -175,7 +175,7 @@ func (e StartFailed) fold(k *KeyHistory) {
 	k.begin(e.Hash)
 	k.dropStarting(e.Token)
 	k.Crashes++
-	k.CrashedAt = e.At
+	k.CrashedAt, k.TriedAt = e.At, e.At
 	k.Failure = &e
 	if mayHaveRun(e.Reason) {
 		k.Ended++

@@ -175,9 +175,12 @@ func (l *loop) exited(e observe.Exit) {
 
 // planned says that the end of a main process is our doing. On the way out that
 // is so of all that dies with the controller: the signal of a guard's comes
-// after the one that the kernel has sent.
+// after the one that the kernel has sent. A stop of what an ended main process
+// has left does not make its end a planned one: a scan may show the end before
+// the exit is told of.
 func (l *loop) planned(of mainOf) bool {
-	return l.world.History.Of(of.key).stop(of.ID) != nil ||
+	st := l.world.History.Of(of.key).stop(of.ID)
+	return st != nil && st.Reason != spec.ReasonMainGone ||
 		l.world.Shutdown != NotShuttingDown && of.OnExit == spec.ExitStop
 }
 

@@ -33,6 +33,8 @@ type KeyHistory struct {
 	Succeeded int `json:"succeeded,omitempty"`
 	// CrashedAt is when the last unplanned end or failed start was noticed.
 	CrashedAt time.Time `json:"crashedAt,omitzero"`
+	// TriedAt is when the last start worked or failed.
+	TriedAt time.Time `json:"triedAt,omitzero"`
 	// Last is how a main process of this key last ended.
 	Last *spec.Termination `json:"last,omitempty"`
 	// Failure is the last failed start, if no start has worked since.

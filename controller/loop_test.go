@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -131,6 +132,80 @@ func TestCrashLoopIsSpaced(t *testing.T) {
 	}
 }
 
+// However a workload crashes, and whatever its back-off is, the number of starts
+// in a minute is bounded by the back-off alone.
+func TestStartsAreBounded(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := spec.Backoff{
+			Initial:    spec.Duration(rapid.SampledFrom([]time.Duration{0, 50 * time.Millisecond, time.Second}).Draw(rt, "initial")),
+			Max:        spec.Duration(rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, 5 * time.Minute}).Draw(rt, "max")),
+			Factor:     rapid.SampledFrom([]float64{1, 2, 3}).Draw(rt, "factor"),
+			ResetAfter: spec.Duration(time.Hour),
+		}
+		n := rapid.Int32Range(1, 3).Draw(rt, "replicas")
+		fails := rapid.Bool().Draw(rt, "starts fail")
+		most := int(n) // starts in a minute if each crashes at once
+		for at, crashes := time.Duration(0), 1; at < time.Minute; crashes++ {
+			at += max(min(delay(b, crashes), maxFailureDelay), leastDelay)
+			most += int(n)
+		}
+		faults := within(t, rapid.Uint64().Draw(rt, "seed"), func(m *machine, c *Controller) {
+			m.unready = fails
+			m.publish(setOf(entry(files, "a", func(s *spec.Spec) { s.Backoff, s.Replicas = b, &n })))
+			for range 600 { // whatever runs crashes
+				wait(100 * time.Millisecond)
+				m.mu.Lock()
+				for _, p := range m.procs {
+					m.end(p, 1, 0)
+				}
+				m.mu.Unlock()
+			}
+			starts := len(slices.DeleteFunc(m.done(), func(d string) bool { return d != "start "+files.String() }))
+			m.mu.Lock()
+			m.unready = false
+			if starts > most {
+				m.fault("%d starts in a minute of crashes, want at most %d", starts, most)
+			}
+			m.mu.Unlock()
+		})
+		for _, f := range faults {
+			rt.Error(f)
+		}
+	})
+}
+
+// A scan may show that a main process has ended before its exit is told of. What
+// it has left is stopped at once; the end is no planned one for that.
+func TestEndThatAScanShowsFirstIsNotPlanned(t *testing.T) {
+	faults := within(t, 4, func(m *machine, c *Controller) {
+		m.publish(setOf(entry(files, "a", func(s *spec.Spec) { s.RestartPolicy = spec.RestartOnFailure })))
+		wait(time.Second)
+		m.mu.Lock()
+		var main *simulated
+		for _, p := range m.procs {
+			if p.main {
+				main = p
+			}
+		}
+		m.spawn(simulated{key: main.key, id: main.id, hash: main.hash, onExit: main.onExit, lastMain: main.Ident})
+		delete(m.procs, main.Ident)
+		m.mu.Unlock()
+		m.done()
+		wait(2 * resyncEvery)
+		if did := m.done(); !slices.Contains(did, "signal "+files.String()) {
+			m.fault("what was left is not stopped: %v", did)
+		}
+		m.exits <- observe.Exit{Ident: main.Ident, Known: true, At: time.Now()}
+		wait(time.Hour)
+		if did := m.done(); len(did) > 0 {
+			m.fault("started again after exit code 0: %v", did)
+		}
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
 // TestLoopProperties drives the loop through random histories: edits, removals,
 // broken files, crashes, failing scans. Never may a twin be started or a
 // protected workload be signalled; and when the world has become quiet, what
@@ -204,6 +279,9 @@ func (w *wishes) some() spec.Key {
 func (w *wishes) calm() {
 	w.m.mu.Lock()
 	w.m.failing, w.m.unready = false, false
+	for _, p := range w.m.procs {
+		p.veiled = false
+	}
 	w.m.mu.Unlock()
 	w.doubts = nil
 	w.publish()
@@ -263,10 +341,23 @@ var disturbances = []disturbance{
 	{"mend", func(w *wishes) { w.doubts = nil; w.publish() }},
 	{"crash", func(w *wishes) { w.crash(func(p *simulated) bool { return p.main }) }},
 	{"crash of a member", func(w *wishes) { w.crash(func(p *simulated) bool { return !p.main }) }},
+	{"a member cannot be told", func(w *wishes) { w.veil(true) }},
+	{"members can be told", func(w *wishes) { w.veil(false) }},
 	{"scans fail", func(w *wishes) { w.m.mu.Lock(); w.m.failing = true; w.m.mu.Unlock() }},
 	{"scans work", func(w *wishes) { w.m.mu.Lock(); w.m.failing = false; w.m.mu.Unlock() }},
 	{"starts fail", func(w *wishes) { w.m.mu.Lock(); w.m.unready = true; w.m.mu.Unlock() }},
 	{"starts work", func(w *wishes) { w.m.mu.Lock(); w.m.unready = false; w.m.mu.Unlock() }},
+}
+
+// veil makes members unreadable, or readable again.
+func (w *wishes) veil(veiled bool) {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	for _, p := range w.m.procs {
+		if !p.main {
+			p.veiled = veiled
+		}
+	}
 }
 
 func (w *wishes) crash(which func(*simulated) bool) {

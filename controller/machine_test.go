@@ -43,6 +43,7 @@ type simulated struct {
 	onExit   spec.OnControllerExit
 	main     bool
 	deaf     bool // ignores the stop signal
+	veiled   bool // cannot be told: its verdict is not Ours
 	lastMain observe.Ident
 }
 
@@ -158,9 +159,14 @@ func (m *machine) Signal(in *observe.Instance, sig int, _ spec.KillMode) ([]obse
 	if proven, why, _ := m.set.Absence(in.Key, time.Now()); !proven && settled && m.set.Lookup(in.Key) == nil {
 		m.fault("%v was signalled although %s", in.Key, why)
 	}
+	for _, p := range in.Members {
+		if p.Verdict != observe.Ours {
+			m.fault("%v was to be signalled, whose verdict is %v", p.Ident, p.Verdict)
+		}
+	}
 	var sent []observe.Sent
 	for _, p := range m.procs {
-		if p.id == in.ID && (sig == sigKill || !p.deaf) {
+		if p.id == in.ID && !p.veiled && (sig == sigKill || !p.deaf) {
 			m.end(p, 0, sig)
 			sent = append(sent, observe.Sent{Target: p.Ident, Signal: sig})
 		}
@@ -185,6 +191,8 @@ func (m *machine) Scan(_ context.Context, _ []observe.Witness, _ observe.Depth) 
 		switch {
 		case p.main:
 			in.Main = &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.Ours}
+		case p.veiled:
+			in.Doubtful = append(in.Doubtful, &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.CannotTell})
 		default:
 			in.Members = append(in.Members, &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.Ours})
 		}

@@ -352,7 +352,7 @@ func (p *planner) follow(in *observe.Instance, st *StopState) {
 func unreached(in *observe.Instance, st *StopState) *observe.Instance {
 	var late []*observe.Process
 	for _, m := range in.Members {
-		if m.PGID != in.LastMain.PID && !slices.Contains(st.Reached, m.Ident) {
+		if m.PGID != in.LastMain.PID && !st.Policy.spares(in, m) && !slices.Contains(st.Reached, m.Ident) {
 			late = append(late, m)
 		}
 	}

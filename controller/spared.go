@@ -21,12 +21,17 @@ func (s *situation) dropSpared() {
 
 // spared says that all that is left of an instance is spared by the kill mode.
 func spared(p StopPolicy, in *observe.Instance) bool {
-	if p.Mode != spec.KillGroup || in.Live() || len(in.Members) == 0 || len(in.Doubtful) > 0 {
+	if in.Live() || len(in.Members) == 0 || len(in.Doubtful) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool {
-		return m.PGID == in.LastMain.PID || m.SID == in.LastMain.PID
-	})
+	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool { return !p.spares(in, m) })
+}
+
+// spares says that the kill mode spares a member: it left both the group and the
+// session of the main process. Where it is not known which those were (the state
+// is lost and the main process gone) nothing is known to have left them.
+func (p StopPolicy) spares(in *observe.Instance, m *observe.Process) bool {
+	return p.Mode == spec.KillGroup && !in.LastMain.IsZero() && m.PGID != in.LastMain.PID && m.SID != in.LastMain.PID
 }
 
 // sparedLast puts the instances that a kill mode spares behind the others, and

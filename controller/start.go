@@ -162,7 +162,11 @@ func (p *planner) backoff(s *situation) time.Time {
 	if h.Failure != nil {
 		d = min(d, maxFailureDelay) // no process ran: trying again is cheap
 	}
-	return h.CrashedAt.Add(d)
+	until := h.CrashedAt.Add(d)
+	if h.Crashes > 1 && until.Before(h.TriedAt.Add(leastDelay)) {
+		return h.TriedAt.Add(leastDelay)
+	}
+	return until
 }
 
 func startReason(h *KeyHistory) spec.Reason {

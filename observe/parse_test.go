@@ -188,18 +188,42 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-func FuzzParseProcFiles(f *testing.F) {
+func FuzzParseStatus(f *testing.F) {
 	f.Add([]byte("Tgid:\t1\nUid:\t0\t0\t0\t0\n"))
-	f.Add([]byte("0::/a/proc-controller-o:i.scope\n"))
-	f.Add([]byte(" 0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 48211 1"))
+	f.Add([]byte("Name:\tNSpid:\t1 2\nTgid:\t4711\nUid:\t1000\t1001\t1002\t1003\nNSpid:\t4711\t1\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		parseStatus(b)
-		scopeOf(parseCgroup(b))
+		if s, ok := parseStatus(b); ok && (s.tgid < 0 || !bytes.Contains(b, []byte("Uid:"))) {
+			t.Errorf("%q gives %+v", b, s)
+		}
+	})
+}
+
+func FuzzParseCgroup(f *testing.F) {
+	f.Add([]byte("0::/a/proc-controller-o:i.scope\n"))
+	f.Add([]byte("9:name=systemd:/user.slice\n1:cpu:/\n0::/user.slice/app.slice/" + ScopeName("o", "abc-1") + ".scope (deleted)\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := parseCgroup(b)
+		if strings.ContainsRune(path, '\n') || !bytes.Contains(b, []byte(path)) {
+			t.Errorf("%q is no path of %q", path, b)
+		}
+		scopeOf(path)
+	})
+}
+
+func FuzzParseTCP(f *testing.F) {
+	f.Add([]byte(" 0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 1000 0 48211 1"))
+	f.Add([]byte(" 0: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 1 1\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		found := 0
 		parseTCP(b, func(s socket) {
+			found++
 			if s.port == 0 || !s.addr.IsValid() {
 				t.Errorf("a listener without port or address: %+v", s)
 			}
 		})
+		if found > 1+bytes.Count(b, newline) {
+			t.Errorf("%d listeners in %d bytes", found, len(b))
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"errors"
+	"path"
 	"strings"
 	"testing"
 
@@ -204,4 +205,19 @@ func TestNoScope(t *testing.T) {
 	if _, err := New(Options{Mode: "sometimes"}); err == nil {
 		t.Error("New takes an unknown mode")
 	}
+}
+
+func FuzzParsePlaces(f *testing.F) {
+	f.Add("9:name=systemd:/a\n0::/user.slice/x.scope\n", "41 31 0:38 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n", "x.scope")
+	f.Add("0::/../x (deleted)\n", "1 1 0:1 /a\\040b /c rw - cgroup2 c rw\n", "")
+	f.Fuzz(func(t *testing.T, places, mounts, name string) {
+		p, ok := parsePlace(places).within(name)
+		if ok && path.Base(p.unified) != name && path.Base(p.named) != name {
+			t.Errorf("%+v is not in %q", p, name)
+		}
+		m := parseMounts(mounts)
+		if dir, ok := m.path(p.unified); ok && !strings.Contains(p.unified, "..") && !strings.HasPrefix(dir, path.Clean(m.dir)) {
+			t.Errorf("%q lies at %q, outside of %q", p.unified, dir, m.dir)
+		}
+	})
 }
