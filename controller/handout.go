@@ -143,7 +143,7 @@ func (l *loop) exited(e observe.Exit) {
 	delete(l.mains, e.Ident)
 	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithExit(e) })
 	exit := Exited{
-		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID,
+		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID, StartTick: e.Start,
 		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
 	}
 	planned := l.world.History.Of(of.key).stop(of.ID) != nil
@@ -158,7 +158,7 @@ func (l *loop) exited(e observe.Exit) {
 	l.aside(func() outcome {
 		exit.Termination.Output = l.Actuator.LastLine(of.Log)
 		return func(l *loop) {
-			l.note(Output{Key: of.key, ID: of.ID, Line: exit.Termination.Output})
+			l.note(Output{Key: of.key, ID: of.ID, Line: exit.Termination.Output, At: time.Now()})
 			l.logExit(exit)
 		}
 	})

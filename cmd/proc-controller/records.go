@@ -25,7 +25,7 @@ func (m *machine) openRecords(state string) records {
 	}
 	boot := observe.BootID()
 	path := filepath.Join(state, "ledger.jsonl")
-	events := journal.Open(filepath.Join(state, "events.jsonl"), journal.Options{Log: m.log})
+	events := journal.Open(filepath.Join(state, eventsFile), journal.Options{Log: m.log})
 	ledger := journal.Open(path, journal.Options{
 		Log: m.log, Sync: true,
 		Compact: func(lines [][]byte) [][]byte { return controller.Compact(boot, lines) },

@@ -58,6 +58,7 @@ together with everything that it has started.`,
 		newRun(std, &at),
 		newGet(std, &at),
 		newPs(std),
+		newEvents(std, &at),
 		newValidate(std, &at),
 		newVersion(std),
 	)
