@@ -207,13 +207,24 @@ func (l *loop) patience() time.Duration {
 			longest = max(longest, time.Duration(*e.Object.Spec.TerminationGracePeriodSeconds)*time.Second)
 		}
 	}
+	for _, k := range l.world.History.keys {
+		for i := range k.Instances { // of those whose manifest is gone
+			longest = max(longest, k.Instances[i].Policy.Grace)
+		}
+	}
+	if r := l.world.Reap; r != nil && r.Grace != nil {
+		longest = *r.Grace
+	}
 	return longest + 20*time.Second
 }
 
 // finished says that a shutdown has done all that it can.
 func (l *loop) finished() bool {
-	if l.world.Shutdown == NotShuttingDown {
+	switch {
+	case l.world.Shutdown == NotShuttingDown:
 		return false
+	case l.world.Reap != nil && !l.ready:
+		return !time.Now().Before(l.giveUp)
 	}
 	left := len(l.queue) + l.inFlight
 	for _, in := range l.world.Observed.Instances {
@@ -221,7 +232,7 @@ func (l *loop) finished() bool {
 		if spared(s.stopPolicy(in), in) {
 			continue
 		}
-		if in.OnExit != spec.ExitKeep || l.world.History.Of(in.Key).stop(in.ID) != nil {
+		if !l.world.stays(in) && !l.hopeless(in) {
 			left++
 		}
 	}

@@ -96,15 +96,19 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 
 // shutDown stops what dies with the controller and leaves the rest: row 5.
 func (p *planner) shutDown(s *situation) {
+	reason := spec.ReasonShutdown
+	if p.w.Reap != nil {
+		reason = spec.ReasonReaped
+	}
 	for _, in := range s.instances {
-		if in.OnExit == spec.ExitKeep && s.history.stop(in.ID) == nil {
+		if p.w.stays(in) {
 			continue
 		}
 		if p.w.Shutdown == ShutdownNow {
-			p.killInstance(s, in, spec.ReasonShutdown)
+			p.killInstance(s, in, reason)
 			continue
 		}
-		p.stopInstance(s, in, spec.ReasonShutdown)
+		p.stopInstance(s, in, reason)
 	}
 	if s.history != nil && len(s.history.Starting) > 0 {
 		p.why(s.key, Reason{Reason: spec.ReasonShutdown, Detail: "a start is still under way"})
@@ -174,9 +178,13 @@ func spared(p StopPolicy, in *observe.Instance) bool {
 	if p.Mode != spec.KillGroup || in.Live() || len(in.Members) == 0 || len(in.Doubtful) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool {
-		return m.PGID == in.LastMain.PID || m.SID == in.LastMain.PID
-	})
+	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool { return !p.Spares(in, m) })
+}
+
+// Spares says that a member of an instance is left alone when the instance is
+// stopped: it left both group and session, and the kill mode is Group.
+func (p StopPolicy) Spares(in *observe.Instance, m *observe.Process) bool {
+	return p.Mode == spec.KillGroup && m.PGID != in.LastMain.PID && m.SID != in.LastMain.PID
 }
 
 // compareAge orders instances by age, oldest first.
@@ -331,7 +339,7 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 		return
 	}
 	st := s.history.stop(in.ID)
-	policy := s.stopPolicy(in)
+	policy := p.stopPolicy(s, in)
 	if st == nil {
 		p.act(Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: reason})
 		p.why(s.key, Reason{Reason: reason})
@@ -416,7 +424,7 @@ func (p *planner) killInstance(s *situation, in *observe.Instance, reason spec.R
 		// What was killed may have been the last of it; or a member is new.
 		p.look = p.look || !p.w.Observed.Began.After(st.KilledAt)
 	default:
-		p.act(Action{Type: Kill, Key: s.key, Instance: in, Signal: sigKill, Policy: s.stopPolicy(in), Reason: reason})
+		p.act(Action{Type: Kill, Key: s.key, Instance: in, Signal: sigKill, Policy: p.stopPolicy(s, in), Reason: reason})
 		p.why(s.key, Reason{Reason: spec.ReasonGraceOver, Detail: "killing what is left"})
 	}
 }

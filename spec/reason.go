@@ -25,6 +25,7 @@ const (
 	ReasonAbsenceUnproven Reason = "AbsenceUnproven" // a file might still hold the key
 	ReasonShutdown        Reason = "ControllerExits"
 	ReasonKept            Reason = "Kept" // left running at exit
+	ReasonReaped          Reason = "Reaped" // its controller is dead, and somebody cleared up
 	ReasonGraceOver       Reason = "GracePeriodOver"
 	ReasonStopping        Reason = "Stopping"
 	ReasonNotWanted       Reason = "NotWanted"

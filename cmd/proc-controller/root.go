@@ -59,6 +59,7 @@ together with everything that it has started.`,
 		newGet(std, &at),
 		newPs(std),
 		newEvents(std, &at),
+		newReap(std, &at),
 		newValidate(std, &at),
 		newVersion(std),
 	)
