@@ -49,8 +49,10 @@ func (a *attribution) recall(in *Instance) {
 	g := a.group(in.ID)
 	g.shown = in
 	if !g.heard && !in.LastMain.IsZero() {
-		g.witness = Witness{Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
-			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log}
+		g.witness = Witness{
+			Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
+			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log,
+		}
 		g.key, g.last = in.Key, in.LastMain
 	}
 }
@@ -151,8 +153,10 @@ func (a *attribution) settleByTick(g *gathering) {
 	switch {
 	case count == 1 && candidate.key == g.key:
 		g.main, g.last, g.anchored = candidate.at, a.table[candidate.at].Ident, true
-		a.conclude(finding{at: candidate.at, verdict: Ours, role: Main,
-			basis: candidate.basis | leads, group: g, key: candidate.key})
+		a.conclude(finding{
+			at: candidate.at, verdict: Ours, role: Main,
+			basis: candidate.basis | leads, group: g, key: candidate.key,
+		})
 	case count > 1:
 		for _, c := range g.claims {
 			a.conclude(finding{at: c.at, verdict: CannotTell, basis: c.basis | severalMains, group: g, key: c.key})
@@ -163,9 +167,19 @@ func (a *attribution) settleByTick(g *gathering) {
 // mayLead says that a process could be the main one.
 func (a *attribution) mayLead(g *gathering, c claim) bool {
 	s := &a.table[c.at]
-	tick, ok := g.id.Tick()
-	return ok && int(s.sid) == s.PID && c.basis&(otherUID|otherNamespace) == 0 &&
-		s.Start >= tick && s.Start-tick <= maxStartTicks && !a.hasAncestor(s, g.id)
+	return c.basis&(otherUID|otherNamespace) == 0 && leadership(g, s) == 0 && !a.hasAncestor(s, g.id)
+}
+
+// leadership says what stands against a process being the session leader that
+// was started as the instance.
+func leadership(g *gathering, s *sighting) (b basis) {
+	if int(s.sid) != s.PID {
+		b |= notLeader
+	}
+	if tick, ok := g.id.Tick(); !ok || s.Start < tick || s.Start-tick > maxStartTicks {
+		b |= otherTick
+	}
+	return b
 }
 
 // maxDepth bounds every walk along parents.

@@ -21,6 +21,7 @@ const (
 // Reasons of decisions, events and conditions.
 const (
 	ReasonNotObserved     Reason = "NotObserved"     // first scan or read not done, or scan failed
+	ReasonNotManaged      Reason = "NotManaged"      // nothing leads to this controller
 	ReasonOtherOwner      Reason = "OtherOwner"      // another controller's
 	ReasonAbsenceUnproven Reason = "AbsenceUnproven" // a file might still hold the key
 	ReasonShutdown        Reason = "ControllerExits"

@@ -86,6 +86,9 @@ func reap(ctx context.Context, std streams, at *placeFlags, f *reapFlags) error 
 	for _, owner := range owners {
 		r := newReaping(std, p.of(owner), f)
 		err := r.run(ctx)
+		if err != nil && !f.orphaned {
+			return err
+		}
 		std.say(err)
 		rows = append(rows, r.rows...)
 		left = left || err != nil || r.left

@@ -11,6 +11,9 @@ import (
 	"github.com/proc-controller/proc-controller/spec/source"
 )
 
+// ledgerFile is the ledger in the state directory.
+const ledgerFile = "ledger.jsonl"
+
 // records are what survives the controller, as far as the disk lets it.
 type records struct {
 	events, ledger controller.Journal
@@ -24,7 +27,7 @@ func (m *machine) openRecords(state string) records {
 		return records{events: nowhere{}, ledger: nowhere{}}
 	}
 	boot := observe.BootID()
-	path := filepath.Join(state, "ledger.jsonl")
+	path := filepath.Join(state, ledgerFile)
 	events := journal.Open(filepath.Join(state, eventsFile), journal.Options{Log: m.log})
 	ledger := journal.Open(path, journal.Options{
 		Log: m.log, Sync: true,
