@@ -107,7 +107,7 @@ func (g *gathering) mainBasis(s *sighting) basis {
 		return byHandle
 	case g.witness.Ledger:
 		return byLedger
-	case s.memory != nil && s.memory.shown.Role == Main:
+	case s.memory != nil && s.memory.shown != nil && s.memory.shown.Role == Main:
 		return s.memory.basis &^ byMarkers
 	}
 	return byMemory

@@ -36,6 +36,7 @@ func TestConfirm(t *testing.T) {
 	}{
 		"main":                     {main, claim, Ours},
 		"main by handle":           {main, with(func(c *Claim) { c.Handle = true }), Ours},
+		"main, verified before":    {main, with(func(c *Claim) { c.Verified = true }), Ours},
 		"marked descendant":        {plain, claim, Ours},
 		"cleared, in the session":  {bare, claim, Ours},
 		"cleared, verified before": {bare, with(func(c *Claim) { c.Main, c.Verified = Ident{}, true }), Ours},
