@@ -25,7 +25,7 @@ const (
 	ReasonOtherOwner      Reason = "OtherOwner"      // another controller's
 	ReasonAbsenceUnproven Reason = "AbsenceUnproven" // a file might still hold the key
 	ReasonShutdown        Reason = "ControllerExits"
-	ReasonKept            Reason = "Kept" // left running at exit
+	ReasonKept            Reason = "Kept"   // left running at exit
 	ReasonReaped          Reason = "Reaped" // its controller is dead, and somebody cleared up
 	ReasonGraceOver       Reason = "GracePeriodOver"
 	ReasonStopping        Reason = "Stopping"

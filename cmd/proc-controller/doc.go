@@ -2,7 +2,8 @@
 // as the manifests in a watched directory say.
 //
 // There is no logic here: flags, wiring, one file for each verb (run.go, get.go,
-// ps.go, validate.go, version.go), and how things look on a terminal
-// (table.go, logtext.go). Start reading at root.go, then place.go (where
-// manifests, state and socket are) and run.go.
+// ps.go, explain.go, events.go, reap.go, validate.go, version.go), and how things
+// look on a terminal (table.go, explained.go, eventtable.go, reaped.go,
+// logtext.go). Start reading at root.go, then place.go (where manifests, state
+// and socket are) and run.go.
 package main
