@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/proc-controller/proc-controller/observe"
 )
 
@@ -38,10 +40,15 @@ func TestRollIsReadByOthers(t *testing.T) {
 	if st, err := r.file.Stat(); err != nil || st.Size() != 2*rollRecord {
 		t.Errorf("%d bytes, %v; want two records", st.Size(), err)
 	}
-	next, err := adoptRoll(int(r.file.Fd()))
+	fd, err := unix.Dup(int(r.file.Fd())) // the next image has it to itself
 	if err != nil {
 		t.Fatal(err)
 	}
+	next, err := adoptRoll(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
 	next.Leave(c)
 	want(b)
 	if got := next.Children(); !slices.Equal(got, []observe.Ident{b}) {

@@ -32,6 +32,8 @@ type Options struct {
 	PID int
 	// Boot names this boot of the machine; idents of another are meaningless.
 	Boot string
+	// Reap makes the controller clear up and end; Source is not asked then.
+	Reap *Reap
 	Log  logr.Logger
 	// OnReady is called once, from the loop, when the first scan and read are
 	// done and the first plan has been handed out. It must not block.
@@ -56,6 +58,9 @@ func New(o Options) *Controller {
 	if o.OnReady == nil {
 		o.OnReady = func() {}
 	}
+	if o.Reap != nil {
+		o.Source = noSource{}
+	}
 	c := &Controller{
 		Options:   o,
 		outcomes:  make(chan outcome, 4*maxInFlight),
@@ -77,11 +82,14 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.running.Go(func() { c.reporter.run(c.ended) })
 	l := &loop{
 		Controller: c,
-		world:      World{History: c.Options.History},
+		world:      World{History: c.Options.History, Reap: c.Reap},
 		mains:      map[observe.Ident]mainOf{},
 		early:      map[observe.Ident]observe.Exit{},
 	}
 	l.inherit()
+	if c.Reap != nil {
+		l.clearUp()
+	}
 	l.run(ctx)
 	l.nameKept()
 	close(c.ended)

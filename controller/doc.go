@@ -27,5 +27,10 @@
 // status out of the same world and is never on the way of a decision: it runs
 // in the goroutine that asks, on values that do not change.
 //
+// What happened is told in three ways: to the ledger, which restores the history
+// (record.go), to the event log, for people (occurrence.go), and to the log of
+// the program. A reap (reap.go) is the same loop with nothing wanted. What a plan
+// has in mind for one process, prospect.go says.
+//
 // Start reading at world.go, then decide.go, rows.go and start.go, then loop.go.
 package controller

@@ -49,6 +49,9 @@ type Adopted struct {
 	Key      spec.Key       `json:"key"`
 	Instance InstanceRecord `json:"instance"`
 	At       time.Time      `json:"at"`
+	// Evidence is what the scan says of the main process; the ledger does not
+	// keep it.
+	Evidence []string `json:"-"`
 }
 
 // Watched says that the main process of an adopted instance is watched by
@@ -64,6 +67,7 @@ type Exited struct {
 	ID          spec.Instance    `json:"id"`
 	Hash        spec.Hash        `json:"hash"`
 	PID         int              `json:"pid"`
+	StartTick   uint64           `json:"startTick,omitempty"`
 	Termination spec.Termination `json:"termination"`
 	// ResetAfter is the healthy stretch that clears the crash count.
 	ResetAfter time.Duration `json:"resetAfter,omitempty"`
@@ -74,6 +78,7 @@ type Output struct {
 	Key  spec.Key      `json:"key"`
 	ID   spec.Instance `json:"id"`
 	Line string        `json:"line"`
+	At   time.Time     `json:"at"`
 }
 
 // StopAsked says that signals to an instance were handed out.

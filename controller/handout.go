@@ -148,7 +148,7 @@ func (l *loop) exited(e observe.Exit) {
 		l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithExit(e) })
 	}
 	exit := Exited{
-		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID,
+		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID, StartTick: e.Start,
 		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
 	}
 	planned := l.planned(of)
@@ -167,7 +167,7 @@ func (l *loop) exited(e observe.Exit) {
 	l.aside(func() outcome {
 		exit.Termination.Output = l.Actuator.LastLine(of.Log)
 		return func(l *loop) {
-			l.note(Output{Key: of.key, ID: of.ID, Line: exit.Termination.Output})
+			l.note(Output{Key: of.key, ID: of.ID, Line: exit.Termination.Output, At: time.Now()})
 			l.logExit(exit)
 		}
 	})

@@ -222,13 +222,19 @@ func (l *loop) patience() time.Duration {
 	for _, k := range l.world.History.keys {
 		longest = max(longest, k.longestGrace())
 	}
+	if r := l.world.Reap; r != nil && r.Grace != nil {
+		longest = *r.Grace
+	}
 	return longest + 20*time.Second
 }
 
 // finished says that a shutdown has done all that it can.
 func (l *loop) finished() bool {
-	if l.world.Shutdown == NotShuttingDown {
+	switch {
+	case l.world.Shutdown == NotShuttingDown:
 		return false
+	case l.world.Reap != nil && !l.ready:
+		return !time.Now().Before(l.giveUp)
 	}
 	// Before the first look nothing is known to be gone.
 	if o := &l.world.Observed; !o.Complete && o.Err == nil && time.Now().Before(l.giveUp) {
@@ -243,7 +249,7 @@ func (l *loop) finished() bool {
 		if spared(s.stopPolicy(in), in) || l.onlyDoubt(in) {
 			continue
 		}
-		if in.OnExit != spec.ExitKeep || l.world.History.Of(in.Key).stop(in.ID) != nil {
+		if !l.world.stays(in) && !l.hopeless(in) {
 			left++
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// record is how an event stands in a journal: one line of JSON.
+// record is how an event stands in the ledger: one line of JSON. How it stands
+// in the event log, OccurrencesOf says.
 type record struct {
 	Type  string    `json:"type"`
 	Time  time.Time `json:"time"`
@@ -112,15 +113,14 @@ func decoded[E Event](raw []byte) Event {
 // record writes an event to the ledger, if it is needed to restore the history,
 // to the event log, and to the log of the program.
 func (l *loop) record(e Event) {
+	for _, o := range OccurrencesOf(e) {
+		l.Events.Append(o)
+	}
 	switch e := e.(type) {
-	case Resolving, Watched, Output:
-		return // in flight, or of use only now
 	case StartAsked:
 		l.Ledger.Append(newRecord(e, l.Boot)) // who stops it may not be who started it
-		return
 	case StopAsked:
 		l.logStop(e)
-		return
 	case Started:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.Info("started", "workload", e.Key.String(), "pid", e.Instance.Main.PID,
@@ -140,14 +140,11 @@ func (l *loop) record(e Event) {
 		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
 	case Forgotten:
 		l.Ledger.Append(newRecord(e, l.Boot))
-		return
 	case Resolved:
 		if e.Message != "" {
 			l.Log.Info("cannot start the new program; the former one runs on", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)
 		}
-		return
 	}
-	l.Events.Append(newRecord(e, ""))
 }
 
 // logExit says how a main process ended, with the last line that it wrote.

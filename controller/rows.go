@@ -96,15 +96,19 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 
 // shutDown stops what dies with the controller and leaves the rest: row 5.
 func (p *planner) shutDown(s *situation) {
+	reason := spec.ReasonShutdown
+	if p.w.Reap != nil {
+		reason = spec.ReasonReaped
+	}
 	for _, in := range s.instances {
-		if in.OnExit == spec.ExitKeep && s.history.stop(in.ID) == nil {
+		if p.w.stays(in) {
 			continue
 		}
 		if p.w.Shutdown == ShutdownNow {
-			p.killInstance(s, in, spec.ReasonShutdown)
+			p.killInstance(s, in, reason)
 			continue
 		}
-		p.stopInstance(s, in, spec.ReasonShutdown)
+		p.stopInstance(s, in, reason)
 	}
 	if s.history != nil && len(s.history.Starting) > 0 {
 		p.why(s.key, Reason{Reason: spec.ReasonShutdown, Detail: "a start is still under way"})
@@ -314,7 +318,7 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 		return
 	}
 	st := s.history.stop(in.ID)
-	policy := s.stopPolicy(in)
+	policy := p.stopPolicy(s, in)
 	if st == nil {
 		p.act(Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: reason})
 		p.why(s.key, Reason{Reason: reason})
@@ -352,7 +356,7 @@ func (p *planner) follow(in *observe.Instance, st *StopState) {
 func unreached(in *observe.Instance, st *StopState) *observe.Instance {
 	var late []*observe.Process
 	for _, m := range in.Members {
-		if m.PGID != in.LastMain.PID && !st.Policy.spares(in, m) && !slices.Contains(st.Reached, m.Ident) {
+		if m.PGID != in.LastMain.PID && !st.Policy.Spares(in, m) && !slices.Contains(st.Reached, m.Ident) {
 			late = append(late, m)
 		}
 	}
@@ -399,7 +403,7 @@ func (p *planner) killInstance(s *situation, in *observe.Instance, reason spec.R
 		// What was killed may have been the last of it; or a member is new.
 		p.look = p.look || !p.w.Observed.Began.After(st.KilledAt)
 	default:
-		p.act(Action{Type: Kill, Key: s.key, Instance: in, Signal: sigKill, Policy: s.stopPolicy(in), Reason: reason})
+		p.act(Action{Type: Kill, Key: s.key, Instance: in, Signal: sigKill, Policy: p.stopPolicy(s, in), Reason: reason})
 		p.why(s.key, Reason{Reason: spec.ReasonGraceOver, Detail: "killing what is left"})
 	}
 }

@@ -168,7 +168,11 @@ func (l *loop) isNew(in *observe.Instance) bool {
 // adopt takes over an instance that lived before this controller did.
 func (l *loop) adopt(in *observe.Instance) {
 	r := recordOf(in, false)
-	l.note(Adopted{Key: in.Key, Instance: r, At: time.Now()})
+	adopted := Adopted{Key: in.Key, Instance: r, At: time.Now()}
+	if in.Live() {
+		adopted.Evidence = in.Main.Evidence
+	}
+	l.note(adopted)
 	if !in.Live() {
 		return
 	}

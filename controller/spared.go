@@ -24,13 +24,13 @@ func spared(p StopPolicy, in *observe.Instance) bool {
 	if in.Live() || len(in.Members) == 0 || len(in.Doubtful) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool { return !p.spares(in, m) })
+	return !slices.ContainsFunc(in.Members, func(m *observe.Process) bool { return !p.Spares(in, m) })
 }
 
-// spares says that the kill mode spares a member: it left both the group and the
+// Spares says that the kill mode spares a member: it left both the group and the
 // session of the main process. Where it is not known which those were (the state
 // is lost and the main process gone) nothing is known to have left them.
-func (p StopPolicy) spares(in *observe.Instance, m *observe.Process) bool {
+func (p StopPolicy) Spares(in *observe.Instance, m *observe.Process) bool {
 	return p.Mode == spec.KillGroup && !in.LastMain.IsZero() && m.PGID != in.LastMain.PID && m.SID != in.LastMain.PID
 }
 

@@ -36,6 +36,9 @@ type View struct {
 	Unattributed []*observe.Process
 	Unreadable   int
 	Blocked      []int
+
+	world World
+	plan  Plan
 }
 
 // answer is what the loop gives to a question.
@@ -65,6 +68,7 @@ func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 	v := View{
 		Owner: c.Owner, PID: c.PID, Ready: a.ready, Notices: a.world.Desired.Notices,
 		Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
+		world: a.world, plan: a.plan,
 	}
 	for s := range situations(&a.world) {
 		st, ok := statuses[s.key]

@@ -14,7 +14,9 @@ type World struct {
 	Observed observe.Snapshot
 	History  History
 	Shutdown Shutdown
-	Now      time.Time
+	// Reap is set for a controller that only clears up; nil for one that runs.
+	Reap *Reap
+	Now  time.Time
 }
 
 // Shutdown says whether the controller is on its way out.

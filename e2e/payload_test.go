@@ -31,6 +31,12 @@ func payload(name string) int {
 		return listen()
 	case "clear-environment":
 		return clearEnvironment()
+	case "record-signals":
+		return recordSignals(false)
+	case "record-signals-deaf":
+		return recordSignals(true)
+	case "squat":
+		return squat()
 	}
 	fmt.Fprintf(os.Stderr, "no payload %q\n", name)
 	return 2
@@ -79,4 +85,22 @@ func clearEnvironment() int {
 	err := syscall.Exec("/bin/sleep", []string{"sleep", "1000"}, []string{runMarker + "=" + os.Getenv(runMarker)})
 	fmt.Fprintln(os.Stderr, err)
 	return 1
+}
+
+// squat listens on an address that is a lock's, until it is killed.
+func squat() int {
+	l, err := net.Listen("unix", os.Getenv("E2E_ADDRESS"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer l.Close()
+	fmt.Println("ready")
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return 1
+		}
+		c.Close()
+	}
 }

@@ -7,6 +7,7 @@
 // Start reading at process.go (one process and the verdict on it), then
 // snapshot.go (all of them at one moment) and scanner.go (how one becomes the
 // other). Whose a process is, identity.go, gathering.go and descent.go decide,
-// as pure functions of a table of sightings; where the bytes of that table come
-// from, table_linux.go and reader_linux.go say.
+// as pure functions of a table of sightings; facts.go says in words what speaks
+// for and against. Where the bytes of that table come from, table_linux.go and
+// reader_linux.go say.
 package observe

@@ -8,7 +8,7 @@ import (
 
 // basis is the set of facts that a verdict rests on. Scans compare it to see
 // whether anything has changed; words are made of it only then.
-type basis uint32
+type basis uint64
 
 // Facts for and against.
 const (
@@ -40,66 +40,55 @@ const (
 	soleOrigin
 	severalOrigins
 	broughtAlong
+	hasEnded
+	notLeader // what follows speaks against its being the main process
+	otherTick
+	markedAncestor
 )
+
+// subject is the process that facts are told of.
+type subject struct {
+	*sighting
+	who   identity
+	group *gathering // nil where it belongs to no instance
+}
 
 // evidence puts a basis into words.
 func (b basis) evidence(s *sighting, who identity, g *gathering) []string {
-	m := s.markers()
+	about := subject{s, who, g}
 	var words []string
-	add := func(fact basis, text string) {
-		if b&fact != 0 {
-			words = append(words, text)
+	for i := range facts {
+		if f := &facts[i]; b&f.bit != 0 {
+			words = append(words, f.words(about))
 		}
 	}
-	add(refusedPID, "a pid that no child can have")
-	add(isSelf, "this is the controller itself")
-	add(byMarkers, "the markers name this owner, the workload and the instance")
-	add(noSubproc, spec.EnvSubprocess+" is missing or not 1")
-	add(noName, "there must be exactly one of "+spec.EnvAgentName+" and "+spec.EnvMCPService)
-	if b&otherOwner != 0 {
-		words = append(words, ownerEvidence(m.Owner, who.owner))
-	}
-	add(noInstance, spec.EnvInstance+" is missing: it belongs to no instance")
-	if b&otherUID != 0 {
-		words = append(words, fmt.Sprintf("runs as uid %d (effective %d), not as %d", s.detail.uid, s.detail.euid, who.uid))
-	}
-	add(otherNamespace, "lives in another PID namespace")
-	if b&otherKey != 0 {
-		words = append(words, keyEvidence(g))
-	}
-	if b&otherInstance != 0 {
-		words = append(words, fmt.Sprintf("its markers name another instance: %q of owner %q", m.Instance, m.Owner))
-	}
-	add(severalMains, "several processes could be the main one of this instance")
-	add(unreadable, "its environment cannot be read")
-	add(blocked, "reading it does not come back")
-	add(leads, "session leader with the start tick of the instance")
-	add(byHandle, "a handle has been held since it was spawned")
-	add(byLedger, "pid and start tick stand in the ledger of this boot")
-	add(byScope, "lives in the instance's scope")
-	add(bySession, "in the session of the main process")
-	add(byGroup, "in the process group of the main process")
-	add(byDescent, "descends from a verified member")
-	add(byMemory, "verified by an earlier scan")
-	add(byHeld, "began while the main process had not been reaped")
-	add(unproven, "the session or group could be a later one with the same number")
-	add(reparented, "was left to the controller by its parent")
-	add(soleOrigin, "no other instance can have been its origin")
-	add(severalOrigins, "nothing tells which instance was its origin")
-	add(broughtAlong, "is a child of the controller that is older than all that it has started")
 	return words
 }
 
-func keyEvidence(g *gathering) string {
-	if g == nil || g.key == (spec.Key{}) {
-		return "the processes of its instance name different workloads"
-	}
-	return fmt.Sprintf("its instance is known to belong to %s", g.key)
-}
+// said are words that are the same for every process.
+func said(text string) func(subject) string { return func(subject) string { return text } }
+
+func (s subject) ownerWords() string { return ownerEvidence(s.markers().Owner, s.who.owner) }
 
 func ownerEvidence(has, want spec.Owner) string {
 	if has == "" {
 		return spec.EnvOwner + " is missing"
 	}
 	return fmt.Sprintf("%s is %q, not %q", spec.EnvOwner, has, want)
+}
+
+func (s subject) uidWords() string {
+	return fmt.Sprintf("runs as uid %d (effective %d), not as %d", s.detail.uid, s.detail.euid, s.who.uid)
+}
+
+func (s subject) keyWords() string {
+	if s.group == nil || s.group.key == (spec.Key{}) {
+		return "the processes of its instance name different workloads"
+	}
+	return fmt.Sprintf("its instance is known to belong to %s", s.group.key)
+}
+
+func (s subject) instanceWords() string {
+	m := s.markers()
+	return fmt.Sprintf("its markers name another instance: %q of owner %q", m.Instance, m.Owner)
 }

@@ -204,9 +204,19 @@ const maxPIDsOfTick = 1000
 // mayLead says that a process could be the main one.
 func (a *attribution) mayLead(g *gathering, c claim) bool {
 	s := &a.table[c.at]
-	tick, ok := g.id.Tick()
-	return ok && int(s.sid) == s.PID && c.basis&(otherUID|otherNamespace) == 0 &&
-		s.Start >= tick && s.Start-tick <= maxStartTicks && !a.hasAncestor(s, g.id)
+	return c.basis&(otherUID|otherNamespace) == 0 && leadership(g, s) == 0 && !a.hasAncestor(s, g.id)
+}
+
+// leadership says what stands against a process being the session leader that
+// was started as the instance.
+func leadership(g *gathering, s *sighting) (b basis) {
+	if int(s.sid) != s.PID {
+		b |= notLeader
+	}
+	if tick, ok := g.id.Tick(); !ok || s.Start < tick || s.Start-tick > maxStartTicks {
+		b |= otherTick
+	}
+	return b
 }
 
 // maxDepth bounds every walk along parents.

@@ -21,10 +21,12 @@ const (
 // Reasons of decisions, events and conditions.
 const (
 	ReasonNotObserved     Reason = "NotObserved"     // first scan or read not done, or scan failed
+	ReasonNotManaged      Reason = "NotManaged"      // nothing leads to this controller
 	ReasonOtherOwner      Reason = "OtherOwner"      // another controller's
 	ReasonAbsenceUnproven Reason = "AbsenceUnproven" // a file might still hold the key
 	ReasonShutdown        Reason = "ControllerExits"
-	ReasonKept            Reason = "Kept" // left running at exit
+	ReasonKept            Reason = "Kept"   // left running at exit
+	ReasonReaped          Reason = "Reaped" // its controller is dead, and somebody cleared up
 	ReasonGraceOver       Reason = "GracePeriodOver"
 	ReasonStopping        Reason = "Stopping"
 	ReasonNotWanted       Reason = "NotWanted"

@@ -220,7 +220,7 @@ func (j *Journal) encode(buf []byte) []byte {
 	out := bytes.NewBuffer(buf)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	for out.Len() < maxBatch {
+	for out.Len() < j.batch() {
 		record, ok := j.next()
 		if !ok {
 			break
@@ -231,6 +231,10 @@ func (j *Journal) encode(buf []byte) []byte {
 	}
 	return out.Bytes()
 }
+
+// batch is how much is written at one time: no more than an eighth of the bound,
+// since the file is looked at only after a write.
+func (j *Journal) batch() int { return int(min(maxBatch, j.o.MaxBytes/8+1)) }
 
 func (j *Journal) next() (record any, ok bool) {
 	j.mu.Lock()

@@ -265,6 +265,36 @@ func TestRotationKeepsTheNewerHalf(t *testing.T) {
 	}
 }
 
+// A flood, faster than the disk takes it, loses what is old: the newest is kept,
+// and the files stay within their bound, but for what one write adds to each.
+func TestFloodKeepsTheNewest(t *testing.T) {
+	const bound, queued, records = 128 << 10, 500, 50_000
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	j := Open(path, Options{MaxBytes: bound, MaxQueued: queued, Log: logr.Discard()})
+	for n := range records {
+		j.Append(record{N: n, Pad: strings.Repeat("x", 50)})
+	}
+	closeNow(t, j)
+	got, skipped := load(t, path)
+	if len(got) == 0 || skipped != 0 || got[len(got)-1].N != records-1 {
+		t.Fatalf("%d records, %d skipped; want the newest among them", len(got), skipped)
+	}
+	for i := 1; i < len(got); i++ {
+		if got[i].N <= got[i-1].N {
+			t.Fatalf("%d comes after %d", got[i].N, got[i-1].N)
+		}
+	}
+	size := int64(0)
+	for _, p := range []string{path, older(path)} {
+		if st, err := os.Stat(p); err == nil {
+			size += st.Size()
+		}
+	}
+	if limit := int64(bound * 5 / 4); size > limit+1000 {
+		t.Errorf("%d bytes are kept, want at most %d", size, limit)
+	}
+}
+
 func TestCompactKeepsWhatMatters(t *testing.T) {
 	const bound = 32 << 10
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")

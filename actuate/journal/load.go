@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 )
 
 // Load reads a journal, the oldest record first, and gives each line to take.
@@ -12,11 +13,8 @@ import (
 // counted. A missing file is an empty one; an error means that not all of the
 // file could be read. The line is valid only during the call of take.
 func Load(path string, take func(line []byte) error) (skipped int, err error) {
-	for _, p := range []string{older(path), path} {
-		content, readErr := readRegular(p)
-		if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
-			err = errors.Join(err, readErr)
-		}
+	halves, err := readHalves(path)
+	for _, content := range halves {
 		for _, line := range splitLines(content) {
 			if !json.Valid(line) || take(line) != nil {
 				skipped++
@@ -24,6 +22,30 @@ func Load(path string, take func(line []byte) error) (skipped int, err error) {
 		}
 	}
 	return skipped, err
+}
+
+// loadTries bounds how often a journal is read that is rotated meanwhile.
+const loadTries = 3
+
+// readHalves reads the older file and the present one. Where somebody moved the
+// one over the other in between, a half would be missing: it is read again.
+func readHalves(path string) (halves [2][]byte, err error) {
+	for range loadTries {
+		before, _ := os.Lstat(older(path))
+		err = nil
+		for i, p := range []string{older(path), path} {
+			content, readErr := readRegular(p)
+			if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
+				err = errors.Join(err, readErr)
+			}
+			halves[i] = content
+		}
+		after, _ := os.Lstat(older(path))
+		if before == nil && after == nil || before != nil && after != nil && os.SameFile(before, after) {
+			break
+		}
+	}
+	return halves, err
 }
 
 func readRegular(path string) ([]byte, error) {

@@ -35,7 +35,7 @@ func guard(args []string, std streams) error {
 	out := newPatientWriter(std.err)
 	defer out.Close(lastWords)
 	log := newLogger(out, brief.LogFormat, brief.Verbose, lookFor(std.err, os.Getenv))
-	r := &reaping{machine: machine{log: log, place: place{owner: brief.Owner, uid: brief.UID}}, brief: brief, until: until}
+	r := &guardReap{machine: machine{log: log, place: place{owner: brief.Owner, uid: brief.UID}}, brief: brief, until: until}
 	defer r.close()
 	if err := r.open(); err != nil {
 		log.Error(err, "cannot end what the controller has left", "owner", brief.Owner)
@@ -45,8 +45,8 @@ func guard(args []string, std streams) error {
 	return nil
 }
 
-// reaping is the shutdown that a guard carries out.
-type reaping struct {
+// guardReap is the shutdown that a guard carries out.
+type guardReap struct {
 	machine
 	brief    actuate.Brief
 	until    uint64 // tick at which the end of the controller was noticed
@@ -56,7 +56,7 @@ type reaping struct {
 
 // open wires up a controller as run does, but for manifests and API. First of
 // all it answers for the lock.
-func (r *reaping) open() error {
+func (r *guardReap) open() error {
 	l, err := lock.Adopt(r.brief.Lock, r.says)
 	if err != nil {
 		return err
@@ -91,11 +91,11 @@ func (r *reaping) open() error {
 }
 
 // says is the answer to whoever wants the lock.
-func (r *reaping) says() string {
+func (r *guardReap) says() string {
 	return fmt.Sprintf("reaping %d processes of the controller (pid %d), which died", r.observer.left.Load(), r.brief.Controller.PID)
 }
 
-// A reaping is over when quietRuns in a row, quietPause apart, have found
+// It is over when quietRuns in a row, quietPause apart, have found
 // nothing to signal: a process can be between its fork and its markers when one
 // looks. maxRuns is the end in any case.
 const (
@@ -105,7 +105,7 @@ const (
 )
 
 // run shuts down until there is nothing to shut down any more.
-func (r *reaping) run() {
+func (r *guardReap) run() {
 	quiet := 0
 	for n := range maxRuns {
 		log := r.log
@@ -127,7 +127,7 @@ func (r *reaping) run() {
 }
 
 // shutDown runs a controller that was told to end before it began.
-func (r *reaping) shutDown(log logr.Logger) {
+func (r *guardReap) shutDown(log logr.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = controller.New(controller.Options{

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/proc-controller/proc-controller/observe"
 )
 
 func TestMain(m *testing.M) {
@@ -29,13 +33,31 @@ func TestScripts(t *testing.T) {
 // privateHome gives each script a home and a runtime directory of its own.
 func privateHome(env *testscript.Env) error {
 	home := env.WorkDir + "/home"
-	env.Setenv("OWNER", fmt.Sprintf("script-%d", os.Getpid())) // for those that look at all processes
+	env.Setenv("OWNER", fmt.Sprintf("%s-%d", filepath.Base(env.WorkDir), os.Getpid())) // for those that look at all processes
 	env.Setenv("HOME", home)
 	env.Setenv("XDG_RUNTIME_DIR", env.WorkDir+"/run")
 	for _, unset := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "PROC_CONTROLLER_SOCKET", "PROC_CONTROLLER_SCOPES"} {
 		env.Setenv(unset, "")
 	}
+	env.Defer(func() { endAll(env.Getenv("OWNER")) })
 	return os.MkdirAll(home, 0o700)
+}
+
+// endAll ends what a script that failed has left of its owner.
+func endAll(owner string) {
+	seen, err := observe.ScanAll(context.Background())
+	if err != nil {
+		return // a system without processes of ours
+	}
+	for _, s := range seen {
+		if string(s.Owner) != owner || s.Verdict != observe.Ours {
+			continue
+		}
+		p, err := os.FindProcess(s.PID) // a handle, so what is verified now is what is killed
+		if err == nil && observe.Verify(s.Ident) == nil {
+			_ = p.Kill()
+		}
+	}
 }
 
 // eventually REGEXP COMMAND... runs a command until its standard output matches,

@@ -13,6 +13,9 @@ import (
 	"github.com/proc-controller/proc-controller/spec/source"
 )
 
+// ledgerFile is the ledger in the state directory.
+const ledgerFile = "ledger.jsonl"
+
 // records are what survives the controller, as far as the disk lets it.
 type records struct {
 	events, ledger controller.Journal
@@ -37,8 +40,8 @@ func (m *machine) openRecords(state string, mirror int) records {
 	compact := func(lines [][]byte) [][]byte { return controller.Compact(boot, lines) }
 	lines := func(func([]byte) bool) {}
 	if state != "" {
-		path := filepath.Join(state, "ledger.jsonl")
-		events := journal.Open(filepath.Join(state, "events.jsonl"), journal.Options{Log: m.log})
+		path := filepath.Join(state, ledgerFile)
+		events := journal.Open(filepath.Join(state, eventsFile), journal.Options{Log: m.log})
 		ledger := journal.Open(path, journal.Options{Log: m.log, Sync: true, Compact: compact})
 		memory := journal.OpenMemory(state, m.log)
 		m.closing(func() { closeAll(events.Close, ledger.Close, memory.Close) })

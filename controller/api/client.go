@@ -13,6 +13,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // clientTimeout bounds one request, from dialling to the last byte.
@@ -72,6 +74,15 @@ func (c *Client) Controller(ctx context.Context) (Controller, error) {
 	var info Controller
 	err := c.get(ctx, Root+"/controller", &info)
 	return info, err
+}
+
+// Prospect tells what the controller does with the process of a pid. Of a
+// process that it has not seen yet it tells what it does with the instance,
+// where one is named.
+func (c *Client) Prospect(ctx context.Context, pid int, of spec.Instance) (Prospect, error) {
+	var p Prospect
+	err := c.get(ctx, fmt.Sprintf("%s/processes/%d?instance=%s", Root, pid, url.QueryEscape(string(of))), &p)
+	return p, err
 }
 
 // get asks for one path. The error is ErrNotRunning where nobody listens and a

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/proc-controller/proc-controller/controller"
@@ -44,6 +45,7 @@ func NewHandler(v Viewer, image Image) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", h.health)
 	mux.HandleFunc(Root+"/controller", h.controller)
+	mux.HandleFunc(Root+"/processes/{pid}", h.process)
 	for _, c := range collections {
 		mux.HandleFunc(Root+"/"+c.path, func(w http.ResponseWriter, r *http.Request) {
 			h.list(w, r, c.kind, c.list)
@@ -116,6 +118,19 @@ func (h *handler) controller(w http.ResponseWriter, r *http.Request) {
 			c.UpgradeFailure = h.image.Upgrader.Failure()
 		}
 		writeJSON(w, http.StatusOK, c)
+	}
+}
+
+// process tells what the controller does with a process. One that it has never
+// heard of is one that it does not touch: that is an answer, too.
+func (h *handler) process(w http.ResponseWriter, r *http.Request) {
+	pid, err := strconv.Atoi(r.PathValue("pid"))
+	if err != nil || pid <= 0 {
+		writeFailure(w, failure(http.StatusNotFound, "%q is not the number of a process", r.PathValue("pid")))
+		return
+	}
+	if v, ok := h.view(w, r); ok {
+		writeJSON(w, http.StatusOK, prospectOf(v, pid, spec.Instance(r.FormValue("instance"))))
 	}
 }
 

@@ -268,3 +268,29 @@ func TestManyAtOnce(t *testing.T) {
 		t.Fatal("not served after a peer left")
 	}
 }
+
+// TestProspect holds the names that others rely on, and the answers for what the
+// controller does not know.
+func TestProspect(t *testing.T) {
+	path := socketPath(t)
+	serve(t, Options{Path: path, Viewer: &fixedView{view: controller.View{Owner: "dev-1"}}})
+	code, body := ask(t, path, http.MethodGet, Root+"/processes/99?instance=k7-1")
+	var got map[string]any
+	if err := json.Unmarshal(body, &got); err != nil || code != http.StatusOK {
+		t.Fatalf("%d %s: %v", code, body, err)
+	}
+	want := map[string]any{"apiVersion": spec.APIVersion, "kind": "Prospect", "plan": map[string]any{
+		"fate": "Untouched", "reason": "NotManaged", "message": "no marker and no witness leads to this controller",
+	}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for _, bad := range []string{"x", "0", "-7", "99999999999999999999"} {
+		if code, body := ask(t, path, http.MethodGet, Root+"/processes/"+bad); code != http.StatusNotFound {
+			t.Errorf("%s: %d %s", bad, code, body)
+		}
+	}
+	if p, err := NewClient(path).Prospect(t.Context(), 99, ""); err != nil || p.Process != nil || p.Plan.Fate != controller.FateUntouched {
+		t.Errorf("client: %+v, %v", p, err)
+	}
+}
