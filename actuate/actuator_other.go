@@ -19,7 +19,7 @@ func New(Options) (*Actuator, error) {
 }
 
 // Start refuses.
-func (*Actuator) Start(*spec.Entry, string, map[uint16]bool) (*observe.Instance, error) {
+func (*Actuator) Start(*spec.Entry, string) (*observe.Instance, error) {
 	return nil, startErrorf(spec.ReasonSpawnFailed, "cannot start processes on %s: %v", runtime.GOOS, ErrUnsupported)
 }
 

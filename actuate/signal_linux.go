@@ -96,7 +96,7 @@ func (s *signalling) confirm(fd int, id observe.Ident) (evidence []string, err e
 		return nil, err
 	}
 	verdict, evidence := observe.Confirm(id, observe.Claim{
-		Owner: s.opts.Owner, UID: s.opts.UID, Key: s.in.Key, Instance: s.in.ID,
+		Owner: s.opts.Owner, UID: s.expectedUID(), Key: s.in.Key, Instance: s.in.ID,
 		Main: s.leader, Handle: s.reaper.lookup(s.leader) != nil, Verified: true,
 	})
 	switch {
@@ -106,6 +106,14 @@ func (s *signalling) confirm(fd int, id observe.Ident) (evidence []string, err e
 		return evidence, fmt.Errorf("refused: its verdict is now %v", verdict)
 	}
 	return evidence, nil
+}
+
+// expectedUID is the user that the instance was started as.
+func (s *signalling) expectedUID() int {
+	if s.in.UID != 0 {
+		return int(s.in.UID)
+	}
+	return s.opts.UID
 }
 
 // errOther says that the pid has come to mean another process.

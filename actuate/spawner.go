@@ -18,6 +18,8 @@ type launch struct {
 	dir       string
 	input     int // descriptor that becomes stdin
 	output    int // descriptor that becomes stdout and stderr
+	// credential is the user and the groups that the child becomes; nil for ours.
+	credential *syscall.Credential
 	// death is sent to the child when the controller dies; 0 for none. It has
 	// no effect where the system knows no such signal.
 	death syscall.Signal

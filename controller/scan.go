@@ -33,10 +33,12 @@ func (l *loop) scan(d observe.Depth) {
 		return
 	}
 	l.foldNoted()
-	depth, known := l.depth, l.world.History.Witnesses()
+	depth, users := l.depth, usersOf(&l.world.Desired)
+	known := append(l.world.History.Witnesses(), witnessesOf(users)...)
 	l.scanning, l.scanAgain, l.depth = true, false, observe.Look
 	l.aside(func() outcome {
 		s := l.Observer.Scan(context.Background(), known, depth)
+		s.Users = users
 		return func(l *loop) { l.scanned(s, depth) }
 	})
 }
@@ -106,7 +108,7 @@ func (l *loop) dropEmpty() {
 // process, its exit is on its way and is taken first: it says how it ended.
 func (l *loop) gone(k spec.Key, r InstanceRecord) {
 	ended := &observe.Instance{
-		Key: k, ID: r.ID, Hash: r.Hash, OnExit: r.OnExit, Ports: r.Ports, LastMain: r.Main,
+		Key: k, ID: r.ID, UID: r.UID, Hash: r.Hash, OnExit: r.OnExit, Ports: r.Ports, LastMain: r.Main,
 		EndedAt: time.Now(), StartedAt: r.StartedAt, Scope: r.Scope, Log: r.Log,
 	}
 	if _, watched := l.mains[r.Main]; watched {

@@ -57,7 +57,7 @@ func (b basis) evidence(s *sighting, who identity, g *gathering) []string {
 	}
 	add(noInstance, spec.EnvInstance+" is missing: it belongs to no instance")
 	if b&otherUID != 0 {
-		words = append(words, fmt.Sprintf("runs as uid %d (effective %d), not as %d", s.detail.uid, s.detail.euid, who.uid))
+		words = append(words, fmt.Sprintf("runs as uid %d (effective %d), not as %d", s.detail.uid, s.detail.euid, who.expected(m, g)))
 	}
 	add(otherNamespace, "lives in another PID namespace")
 	if b&otherKey != 0 {
@@ -80,6 +80,18 @@ func (b basis) evidence(s *sighting, who identity, g *gathering) []string {
 	add(unproven, "the session or group could be a later one with the same number")
 	add(reparented, "was left to the controller by its parent, and nothing tells whose it is")
 	return words
+}
+
+// expected is the uid that a process would have to run as, for a person.
+func (w *identity) expected(m *spec.Markers, g *gathering) uint32 {
+	if g != nil && g.witness.ID != "" {
+		return w.uidOf(&g.witness)
+	}
+	key, _ := m.Key()
+	if uid, ok := w.users[key]; ok {
+		return uid
+	}
+	return w.uid
 }
 
 func keyEvidence(g *gathering) string {

@@ -49,7 +49,7 @@ func (a *attribution) recall(in *Instance) {
 	g := a.group(in.ID)
 	g.shown = in
 	if !g.heard && !in.LastMain.IsZero() {
-		g.witness = Witness{Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
+		g.witness = Witness{Key: in.Key, ID: in.ID, UID: in.UID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
 			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log}
 		g.key, g.last = in.Key, in.LastMain
 	}
@@ -184,6 +184,19 @@ func (a *attribution) hasAncestor(s *sighting, id spec.Instance) bool {
 		}
 	}
 	return false
+}
+
+// runsAs tells as whom an instance was started that nobody else knows of: what
+// its markers alone have proven runs as a user that its manifest allows. The
+// controller's own is 0, as in Instance.UID.
+func (a *attribution) runsAs(g *gathering) uint32 {
+	for _, c := range g.claims {
+		uid := a.table[c.at].detail.uid
+		if c.basis&(otherUID|otherNamespace) == 0 && uid != a.who.uid && (g.main < 0 || g.main == c.at) {
+			return uid
+		}
+	}
+	return 0
 }
 
 // unanimous gives the key that all claims agree on, if they do.

@@ -34,7 +34,8 @@ type Scanner struct {
 	table    *table
 	complete bool
 	last     Snapshot
-	known    []Witness // of the last scan
+	known    []Witness        // of the last scan
+	accounts map[string]int64 // uids of users, by the form of the manifest; -1 for none
 }
 
 // NewScanner opens the process table. It fails with ErrUnsupported where
@@ -71,6 +72,7 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 		s.last.Err = err
 		return s.last
 	}
+	changed = s.resolveUsers(known, depth) || changed
 	if !slices.EqualFunc(known, s.known, sameWitness) {
 		s.known, changed = slices.Clone(known), true
 	}
@@ -95,7 +97,7 @@ func (s *Scanner) policy(known []Witness, depth Depth) *policy {
 
 func sameWitness(a, b Witness) bool {
 	return a.ID == b.ID && a.Main == b.Main && a.Key == b.Key && a.Handle == b.Handle &&
-		a.Ledger == b.Ledger && a.Hash == b.Hash && a.OnExit == b.OnExit && a.Log == b.Log &&
+		a.Ledger == b.Ledger && a.User == b.User && a.UID == b.UID && a.Hash == b.Hash && a.OnExit == b.OnExit && a.Log == b.Log &&
 		a.Scope == b.Scope && a.StartedAt.Equal(b.StartedAt)
 }
 

@@ -61,6 +61,8 @@ const (
 	ReasonWrapperFailed    Reason = "WrapperFailed" // in a scope; the program may have run
 	ReasonLimitsNotApplied Reason = "LimitsNotApplied"
 	ReasonLogFile          Reason = "LogFileFailed"
+	ReasonUserUnknown      Reason = "UserUnknown"
+	ReasonUserRefused      Reason = "UserRefused" // only root can start as another user
 )
 
 // Reasons of a Termination.
