@@ -36,7 +36,12 @@ const (
 	refusedPID
 	unproven // the witness may speak of an earlier bearer of the same number
 	reparented
+	setID
 )
+
+// unbound are the facts that a process which is known by its markers alone must
+// not have.
+const unbound = otherUID | otherNamespace | setID
 
 // evidence puts a basis into words.
 func (b basis) evidence(s *sighting, who identity, g *gathering) []string {
@@ -59,6 +64,7 @@ func (b basis) evidence(s *sighting, who identity, g *gathering) []string {
 	if b&otherUID != 0 {
 		words = append(words, fmt.Sprintf("runs as uid %d (effective %d), not as %d", s.detail.uid, s.detail.euid, who.expected(m, g)))
 	}
+	add(setID, "began as a set-user-ID program of root: whoever ran it chose its environment")
 	add(otherNamespace, "lives in another PID namespace")
 	if b&otherKey != 0 {
 		words = append(words, keyEvidence(g))

@@ -65,7 +65,7 @@ func (a *attribution) settle(g *gathering) {
 		g.key = unanimous(g.claims)
 	}
 	for _, c := range g.claims {
-		if a.done[c.at] || g.key == (spec.Key{}) || c.key != g.key || c.basis&(otherUID|otherNamespace) != 0 {
+		if a.done[c.at] || g.key == (spec.Key{}) || c.key != g.key || c.basis&unbound != 0 {
 			continue // a witness may still speak for it
 		}
 		a.conclude(finding{at: c.at, verdict: Ours, role: Descendant, basis: c.basis, group: g, key: c.key})
@@ -164,7 +164,7 @@ func (a *attribution) settleByTick(g *gathering) {
 func (a *attribution) mayLead(g *gathering, c claim) bool {
 	s := &a.table[c.at]
 	tick, ok := g.id.Tick()
-	return ok && int(s.sid) == s.PID && c.basis&(otherUID|otherNamespace) == 0 &&
+	return ok && int(s.sid) == s.PID && c.basis&unbound == 0 &&
 		s.Start >= tick && s.Start-tick <= maxStartTicks && !a.hasAncestor(s, g.id)
 }
 
@@ -192,7 +192,7 @@ func (a *attribution) hasAncestor(s *sighting, id spec.Instance) bool {
 func (a *attribution) runsAs(g *gathering) uint32 {
 	for _, c := range g.claims {
 		uid := a.table[c.at].detail.uid
-		if c.basis&(otherUID|otherNamespace) == 0 && uid != a.who.uid && (g.main < 0 || g.main == c.at) {
+		if c.basis&unbound == 0 && uid != a.who.uid && (g.main < 0 || g.main == c.at) {
 			return uid
 		}
 	}

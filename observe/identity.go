@@ -174,6 +174,9 @@ func (a *attribution) bounds(d *detail, key spec.Key, g *gathering) basis {
 	if !allowed {
 		b |= otherUID
 	}
+	if d.setID {
+		b |= setID
+	}
 	if d.nested {
 		b |= otherNamespace
 	}
@@ -238,7 +241,7 @@ func (a *attribution) unwitnessed(i int) finding {
 		return f
 	}
 	f.basis |= a.bounds(d, key, a.groups[d.markers.Instance])
-	if f.basis&(otherUID|otherNamespace) != 0 {
+	if f.basis&unbound != 0 {
 		return f
 	}
 	if b&noInstance != 0 {

@@ -135,6 +135,12 @@ func (r *reader) describe(s *sighting, m spec.Markers) bool {
 		return false // a thread; its process stands for it
 	}
 	d := &detail{markers: m, uid: st.uid, euid: st.euid, nested: st.nested}
+	if d.uid == 0 && d.euid == 0 {
+		// Of root alone. Others' programs count as secure for capabilities of
+		// their file too, which give nobody another's uid.
+		data, errno = r.read(pid, "auxv")
+		d.setID = errno == 0 && parseSecure(data) || errno != 0 && errno != unix.ENOENT
+	}
 	if data, errno = r.read(pid, "stat"); errno == 0 {
 		d.command = string(statComm(data))
 	}
