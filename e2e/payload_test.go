@@ -21,6 +21,8 @@ func payload(name string) int {
 		return listen()
 	case "clear-environment":
 		return clearEnvironment()
+	case "become-root":
+		return becomeRoot()
 	}
 	fmt.Fprintf(os.Stderr, "no payload %q\n", name)
 	return 2
@@ -48,4 +50,16 @@ func clearEnvironment() int {
 	err := syscall.Exec("/bin/sleep", []string{"sleep", "1000"}, []string{runMarker + "=" + os.Getenv(runMarker)})
 	fmt.Fprintln(os.Stderr, err)
 	return 1
+}
+
+// becomeRoot takes on all the ids that a set-user-ID program may, and stays.
+func becomeRoot() int {
+	if err := syscall.Setresuid(0, 0, 0); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop)
+	<-stop
+	return 0
 }
