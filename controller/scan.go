@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -154,8 +155,13 @@ func (l *loop) adopt(in *observe.Instance) {
 	l.aside(func() outcome {
 		err := l.Actuator.Watch(in.LastMain)
 		return func(l *loop) {
-			if err != nil { // already gone: nobody else will tell
+			switch {
+			case errors.Is(err, observe.ErrGone): // nobody else will tell
 				l.exited(observe.Exit{Ident: in.LastMain, At: time.Now(), Message: err.Error()})
+				return
+			case err != nil: // the next scan tries again; until then scans see its end
+				delete(l.mains, in.LastMain)
+				l.Log.Info("cannot watch an adopted process", "workload", in.Key.String(), "pid", in.LastMain.PID, "cause", err)
 				return
 			}
 			l.note(Watched{Key: in.Key, ID: in.ID})

@@ -42,7 +42,7 @@ func (r *reader) see(t *target, w *sights) (sighting, bool) {
 		}
 	}
 	if !r.seeState(&s) {
-		return s, false
+		return r.unseen(s)
 	}
 	if t.was.Start != 0 && s.Ident != t.was.Ident {
 		// The number has passed to another process: nothing of the old holds.
@@ -53,6 +53,18 @@ func (r *reader) see(t *target, w *sights) (sighting, bool) {
 		s.block()
 	case readWhole:
 		return s, r.seeEnviron(&s, w)
+	}
+	return s, true
+}
+
+// unseen is what a process is whose state could not be read. One that may not be
+// read (hidepid=1 of proc(5)) is not gone: what was known of it still holds.
+func (r *reader) unseen(s sighting) (sighting, bool) {
+	if r.errno != unix.EACCES && r.errno != unix.EPERM {
+		return s, false
+	}
+	if s.Start == 0 {
+		s.environ, s.settled = environDenied, true
 	}
 	return s, true
 }

@@ -33,6 +33,7 @@ type Scanner struct {
 	deadline time.Duration
 	table    *table
 	complete bool
+	stale    bool // the last scan has failed
 	last     Snapshot
 	known    []Witness        // of the last scan
 	accounts map[string]int64 // uids of users, by the form of the manifest; -1 for none
@@ -69,19 +70,30 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 	}
 	changed, err := s.table.refresh(ctx, s.policy(known, depth))
 	if err != nil {
-		s.last.Err = err
-		return s.last
+		return s.fail(err)
 	}
-	changed = s.resolveUsers(known, depth) || changed
+	changed = s.resolveUsers(known, depth) || changed || s.stale
 	if !slices.EqualFunc(known, s.known, sameWitness) {
 		s.known, changed = slices.Clone(known), true
 	}
 	if changed || !s.complete || anyEnded(s.last.Instances) {
-		s.last = s.assemble(attribute(s.who, s.table.rows, known, s.last.Instances), began)
+		next := s.assemble(attribute(s.who, s.table.rows, known, s.last.Instances), began)
+		if err := s.table.failure(); err != nil {
+			return s.fail(err)
+		}
+		s.last = next
 	}
-	s.complete = true
+	s.complete, s.stale = true, false
 	s.last.Complete, s.last.Began, s.last.Err = true, began, nil
 	s.last.Blocked = s.table.blocked()
+	return s.last
+}
+
+// fail gives what was known before. What has been read since then has still to
+// be concluded.
+func (s *Scanner) fail(err error) Snapshot {
+	s.stale = true
+	s.last.Err = err
 	return s.last
 }
 
