@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 
@@ -14,7 +15,8 @@ import (
 // ErrStopped is the answer to a question after the loop has ended.
 var ErrStopped = errors.New("the controller has stopped")
 
-// Options are what a Controller is made of. All but OnReady are required.
+// Options are what a Controller is made of. All but OnReady and Notices are
+// required.
 type Options struct {
 	Owner    spec.Owner
 	Source   Source
@@ -30,6 +32,10 @@ type Options struct {
 	// Boot names this boot of the machine; idents of another are meaningless.
 	Boot string
 	Log  logr.Logger
+	// Notices gives what a person should know of the surroundings: what the
+	// journals and the host have to say. It is called for each View, by many
+	// goroutines, and must not block. Nil for nothing.
+	Notices func() []spec.Finding
 	// OnReady is called once, from the loop, when the first scan and read are
 	// done and the first plan has been handed out. It must not block.
 	OnReady func()
@@ -52,6 +58,9 @@ func New(o Options) *Controller {
 	if o.OnReady == nil {
 		o.OnReady = func() {}
 	}
+	if o.Notices == nil {
+		o.Notices = func() []spec.Finding { return nil }
+	}
 	c := &Controller{
 		Options:   o,
 		outcomes:  make(chan outcome, 4*maxInFlight),
@@ -72,7 +81,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.running.Go(func() { c.reporter.run(c.ended) })
 	l := &loop{
 		Controller: c,
-		world:      World{History: c.Options.History},
+		world:      World{History: c.Options.History.Clamped(time.Now())},
 		mains:      map[observe.Ident]mainOf{},
 		early:      map[observe.Ident]observe.Exit{},
 	}

@@ -18,6 +18,12 @@ const (
 	ReasonDeletionHeld   Reason = "DeletionHeld" // gone, but not believed yet
 )
 
+// Reasons of what the host lacks.
+const (
+	ReasonNotRecorded Reason = "NotRecorded" // ledger and events cannot be written
+	ReasonNoLinger    Reason = "NoLinger"    // the user manager ends with the session
+)
+
 // Reasons of decisions, events and conditions.
 const (
 	ReasonNotObserved     Reason = "NotObserved"     // first scan or read not done, or scan failed

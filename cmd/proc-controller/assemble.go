@@ -14,6 +14,7 @@ import (
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
 	"github.com/proc-controller/proc-controller/spec/source"
 )
 
@@ -25,6 +26,7 @@ type machine struct {
 	source     *source.Source
 	controller *controller.Controller
 	server     *api.Server
+	around     surroundings
 	// closers undo what was opened, the last first.
 	closers []func()
 }
@@ -60,6 +62,7 @@ func (m *machine) open(f *runFlags) error {
 		return err
 	}
 	m.log.Info("starting", "manifests", m.place.manifests, "owner", m.place.owner, "pid", os.Getpid(), "version", thisVersion().Version)
+	m.lookAround(mode)
 	m.prepareManifests()
 	records := m.openRecords(state)
 	if err := m.openSource(f, records.memory); err != nil {
@@ -81,10 +84,19 @@ func (m *machine) open(f *runFlags) error {
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: actuator,
 		Events: records.events, Ledger: records.ledger, History: records.history, Boot: observe.BootID(), PID: os.Getpid(),
-		Log: m.log, OnReady: func() { m.ready(socket) },
+		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
 	m.server, err = api.Listen(api.Options{Path: socket, Viewer: m.controller, Log: m.log})
 	return err
+}
+
+// lookAround warns of what will matter later.
+func (m *machine) lookAround(mode scope.Mode) {
+	here := thisSession(m.place.uid)
+	m.around.lingers = func() (spec.Finding, bool) { return here.endsWithLogout(mode) }
+	if f, warn := m.around.lingers(); warn {
+		m.log.Info("workloads will end with the session", "reason", f.Reason, "cause", f.Message)
+	}
 }
 
 // prepareState makes the state directory. Without one the controller is as
@@ -100,6 +112,7 @@ func (m *machine) prepareState() (string, error) {
 		m.log.Info("state directory is not writable", "directory", dir, "cause", err)
 	default:
 		m.log.Info("going on without a state directory", "cause", err)
+		m.around.lost = err.Error()
 		return "", nil
 	}
 	return dir, nil

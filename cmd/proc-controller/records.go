@@ -31,6 +31,7 @@ func (m *machine) openRecords(state string) records {
 		Compact: func(lines [][]byte) [][]byte { return controller.Compact(boot, lines) },
 	})
 	memory := journal.OpenMemory(state, m.log)
+	m.around.state, m.around.journals = state, []written{ledger, events, memory}
 	m.closing(func() { closeAll(events.Close, ledger.Close, memory.Close) })
 	return records{events: events, ledger: ledger, memory: memory, history: m.restore(boot, path)}
 }
