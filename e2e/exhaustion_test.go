@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -117,28 +118,43 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// Where a user may have no more processes, fork(2) fails.
+// Where a user may have no more processes, fork(2) fails, and so does every
+// thread that the runtime might want: with many starts and many questions at
+// once it wants some.
 func TestOutOfProcesses(t *testing.T) {
 	t.Parallel()
-	const uid = 54329 // whose processes are these alone
-	r := newRigAs(t, uid)
-	r.write("a.yaml", agent("a", "backoff: {initial: 100ms, max: 100ms}"))
+	const uid, workloads, questions = 54329, 30, 40
+	r := newRigAs(t, uid) // whose processes are these alone
+	for i := range workloads {
+		name := fmt.Sprintf("w%d", i)
+		r.write(name+".yaml", agent(name, "backoff: {initial: 100ms, max: 100ms}"))
+	}
 	r.start()
-	a := r.running("agent/a")
-	tasks := count(fmt.Sprintf("/proc/%d/task", r.pid()))
-	lift := r.limit("nproc", uint64(tasks))
-	p, _ := lookup(a.Status.PID)
-	end(p)
-	eventually(t, soon, "status says what is wrong", func() error {
-		r.alive()
-		o, err := r.get("agent/a")
-		if err == nil && !strings.Contains(o.Status.Message, "resource temporarily unavailable") {
-			err = fmt.Errorf("%s: %s", o.Status.Reason, o.Status.Message)
-		}
-		return err
-	})
+	allRun := func() {
+		t.Helper()
+		eventually(t, soon, "all run", func() error {
+			r.alive()
+			if n := len(marked(r.owner)); n != workloads {
+				return fmt.Errorf("%d of %d", n, workloads)
+			}
+			return nil
+		})
+	}
+	allRun()
+	lift := r.limit("nproc", 1)
+	for _, p := range marked(r.owner) {
+		end(p)
+	}
+	var asked sync.WaitGroup
+	for range questions {
+		asked.Go(func() { r.run("get") })
+	}
+	for i := range workloads {
+		r.shown("Agent", fmt.Sprintf(" w%d ", i), "resource temporarily unavailable")
+	}
+	asked.Wait()
 	lift()
-	r.replaced("agent/a", a)
+	allRun()
 }
 
 // A disk that fills up while the controller runs costs what cannot be written,

@@ -96,6 +96,7 @@ func run(ctx context.Context, std streams, at *placeFlags, f *runFlags) error {
 	defer out.Close(lastWords)
 	log := newLogger(out, f.logFormat, f.verbose, lookFor(std.err, os.Getenv))
 	collectLate()
+	reserveThreads()
 	m, err := assemble(p, f, log)
 	if err != nil {
 		return err
