@@ -221,7 +221,7 @@ func findInstance(t *testing.T, s *observe.Scanner, in *observe.Instance) (found
 				found = i
 			}
 		}
-		return found != nil && len(found.Members) > 0
+		return found != nil && len(found.Members) == 1 && found.Members[0].SID != in.Main.PID
 	})
 	return found
 }
