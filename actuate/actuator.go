@@ -29,6 +29,10 @@ type Actuator struct {
 	ports   *ports
 	logs    *logKeeper
 	scopes  *scope.Scopes
+	// desk bounds how many goroutines do the file work of starts and signals at
+	// one time: each could hold a thread, and more than the cores can use would
+	// only add threads that never go away.
+	desk chan struct{}
 	// waits ends what a start waits for when the Actuator is closed. No
 	// child's life hangs on it.
 	waits  context.Context
@@ -48,13 +52,13 @@ func New(o Options) (*Actuator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the null device: %v", err)
 	}
-	a := &Actuator{opts: o, log: o.Log, null: null, exits: newExits()}
+	a := &Actuator{opts: o, log: o.Log, null: null, exits: newExits(), desk: make(chan struct{}, deskPlaces)}
 	a.waits, a.cancel = context.WithCancel(context.Background())
 	a.spawner = newSpawner()
 	if a.reaper, err = newReaper(a.exits, a.spawner); err == nil {
 		a.scopes, err = scope.New(scope.Options{
 			Mode: o.Scopes, Owner: o.Owner, UID: o.UID, Log: o.Log,
-			Run: &helpers{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
+			Run: &runner{spawner: a.spawner, reaper: a.reaper, null: int(null.Fd())},
 		})
 	}
 	if err != nil {
@@ -64,6 +68,15 @@ func New(o Options) (*Actuator, error) {
 	a.ports = newPorts(o.Owner)
 	a.logs = newLogKeeper(o.StateDir, o.Log)
 	return a, nil
+}
+
+const deskPlaces = 4
+
+// atDesk does f when there is a place for it. f must not wait for anything.
+func (a *Actuator) atDesk(f func()) {
+	a.desk <- struct{}{}
+	defer func() { <-a.desk }()
+	f()
 }
 
 var prepareOnce = sync.OnceValue(prepare)

@@ -66,8 +66,10 @@ func BenchmarkStartThousand(b *testing.B) {
 	b.Run("actuate", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
-			a, err := New(Options{Owner: "bench", UID: os.Getuid(), StateDir: b.TempDir(), Scopes: scope.Off,
-				Environ: []string{"PATH=" + os.Getenv("PATH")}, Log: logr.Discard()})
+			a, err := New(Options{
+				Owner: "bench", UID: os.Getuid(), StateDir: b.TempDir(), Scopes: scope.Off,
+				Environ: []string{"PATH=" + os.Getenv("PATH")}, Log: logr.Discard(),
+			})
 			if err != nil {
 				b.Fatal(err)
 			}

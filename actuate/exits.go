@@ -20,8 +20,12 @@ type exits struct {
 	queue []observe.Exit
 }
 
+// burst is how many ends the loop can take at once: a channel without room
+// would hand them over one by one, each to be decided upon by itself.
+const burst = 256
+
 func newExits() *exits {
-	e := &exits{out: make(chan observe.Exit), wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	e := &exits{out: make(chan observe.Exit, burst), wake: make(chan struct{}, 1), closed: make(chan struct{})}
 	go e.run()
 	return e
 }

@@ -111,7 +111,7 @@ func firstBytes(path string) []byte {
 	defer f.Close()
 	buf := make([]byte, maxShebang)
 	n, err := io.ReadFull(f, buf)
-	if n == 0 && err != io.EOF {
+	if n == 0 && !errors.Is(err, io.EOF) {
 		return []byte{0}
 	}
 	return buf[:n]

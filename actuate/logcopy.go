@@ -3,6 +3,7 @@
 package actuate
 
 import (
+	"errors"
 	"io"
 	"os"
 )
@@ -14,7 +15,7 @@ import (
 func copyAndTruncate(f *os.File, size, keep int64) error {
 	tail := make([]byte, keep)
 	n, err := f.ReadAt(tail, max(0, size-keep))
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if err := f.Truncate(0); err != nil {

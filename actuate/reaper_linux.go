@@ -39,8 +39,9 @@ type reaper struct {
 	exits *exits
 	// orphans is poked when a status was taken, which may have hidden that of
 	// an orphan.
-	orphans *orphanReaper
-	done    sync.WaitGroup
+	orphans   *orphanReaper
+	orphanage orphanage
+	done      sync.WaitGroup
 
 	mu      sync.Mutex
 	byFD    map[int]*handle
@@ -72,6 +73,7 @@ func newReaper(x *exits, sp *spawner) (*reaper, error) {
 		return nil, fmt.Errorf("cannot watch processes: %v", err)
 	}
 	r.orphans = newOrphanReaper(sp, r)
+	r.orphanage = openOrphanage()
 	r.done.Go(r.run)
 	r.done.Go(r.orphans.run)
 	return r, nil
@@ -156,6 +158,7 @@ func (r *reaper) ended(fd int) {
 	h.ended = true
 	_ = unix.EpollCtl(r.epfd, unix.EPOLL_CTL_DEL, fd, nil)
 	exit := collect(h)
+	exit.Alone = h.child && r.alone(h)
 	if h.child && r.own[h.ident.PID] == h {
 		delete(r.own, h.ident.PID)
 	}
@@ -217,6 +220,7 @@ func (r *reaper) Close() {
 	r.orphans.Close()
 	r.epoll.Close()
 	r.done.Wait()
+	r.orphanage.close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range r.byIdent {

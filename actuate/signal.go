@@ -38,7 +38,11 @@ type signalling struct {
 // says that there was something to signal and nothing could be.
 func (a *Actuator) Signal(in *observe.Instance, sig int, mode spec.KillMode) ([]observe.Sent, error) {
 	s := &signalling{Actuator: a, in: in, leader: leaderOf(in), mode: mode}
-	signal := unix.Signal(sig)
+	a.atDesk(func() { s.send(unix.Signal(sig)) })
+	return s.sent, s.failure()
+}
+
+func (s *signalling) send(signal unix.Signal) {
 	if signal == unix.SIGKILL {
 		s.killCgroup()
 	}
@@ -46,7 +50,6 @@ func (a *Actuator) Signal(in *observe.Instance, sig int, mode spec.KillMode) ([]
 	if signal != unix.SIGKILL && signal != unix.SIGSTOP && signal != unix.SIGCONT {
 		s.everyone(unix.SIGCONT)
 	}
-	return s.sent, s.failure()
 }
 
 // leaderOf is the main process, which leads group and session, alive or not.

@@ -4,6 +4,7 @@ package actuate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -224,19 +225,19 @@ func TestWatchReportsTheEndOfAStranger(t *testing.T) {
 	if err := a.Watch(in.LastMain); err != nil {
 		t.Errorf("a second time: %v", err)
 	}
-	if err := a.Watch(observe.Ident{PID: in.LastMain.PID, Start: in.LastMain.Start + 1}); err != ErrGone {
+	if err := a.Watch(observe.Ident{PID: in.LastMain.PID, Start: in.LastMain.Start + 1}); !errors.Is(err, ErrGone) {
 		t.Errorf("with another start tick: %v", err)
 	}
 	endByPID(t, in.LastMain)
 	nextExit(t, a, in.LastMain)
-	if err := a.Watch(in.LastMain); err != nil && err != ErrGone {
+	if err := a.Watch(in.LastMain); err != nil && !errors.Is(err, ErrGone) {
 		t.Errorf("after its end: %v", err)
 	}
 }
 
 func TestHelperIsKilledWithItsGroup(t *testing.T) {
 	a := newActuator(t)
-	h := &helpers{spawner: a.spawner, reaper: a.reaper, null: int(a.null.Fd())}
+	h := &runner{spawner: a.spawner, reaper: a.reaper, null: int(a.null.Fd())}
 	code, out, err := h.Run(context.Background(), []string{"/bin/sh", "-c", "echo $0 $X; echo err >&2; exit 3", "arg"}, []string{"X=y"}, "/")
 	if code != 3 || out != "arg y\nerr\n" || err != nil {
 		t.Errorf("%d, %q, %v", code, out, err)
@@ -248,7 +249,7 @@ func TestHelperIsKilledWithItsGroup(t *testing.T) {
 		pids <- childOf(t)
 	}()
 	_, _, err = h.Run(ctx, []string{"/bin/sh", "-c", "sleep 100 & wait"}, []string{"PATH=/bin:/usr/bin"}, "/")
-	if err != context.Canceled {
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	pid, _ := strconv.Atoi(<-pids)

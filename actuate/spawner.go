@@ -66,18 +66,24 @@ type child struct {
 
 func newSpawner() *spawner {
 	s := &spawner{requests: make(chan request), closed: make(chan struct{})}
-	s.done.Add(1)
-	go s.run()
+	s.done.Go(s.run)
 	return s
 }
 
 // run is the thread. It returns only after Close, and gives the thread back
 // then instead of ending it: what becomes of the children is decided by the end
 // of the process, not by the order in which it is taken down.
+//
+// It is not the first thread of the program: orphans are handed to that one, and
+// what stands in its list of children must be orphans alone.
 func (s *spawner) run() {
-	defer s.done.Done()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if onFirstThread() {
+		s.done.Go(s.run) // elsewhere, since this one stays taken
+		<-s.closed
+		return
+	}
 	restore := emptySignalMask()
 	defer restore()
 	for {

@@ -13,3 +13,6 @@ func childAttributes(l *launch, _ *child) *syscall.SysProcAttr {
 // emptySignalMask does nothing: Go starts its threads with the mask that the
 // process was started with, and offers no way to change it here.
 func emptySignalMask() (restore func()) { return func() {} }
+
+// onFirstThread does not matter here: there is no subreaper.
+func onFirstThread() bool { return false }

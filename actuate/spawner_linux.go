@@ -81,3 +81,7 @@ func (c child) close() {
 		unix.Close(c.fd)
 	}
 }
+
+// onFirstThread says that the calling thread is the one that the program began
+// with.
+func onFirstThread() bool { return unix.Gettid() == unix.Getpid() }

@@ -69,6 +69,13 @@ func (a *Actuator) Resolve(e *spec.Entry) error {
 // prepare does everything that can be done before the fork and outside of the
 // thread that forks.
 func (s *start) prepare() (err error) {
+	if s.atDesk(func() { err = s.prepareFiles() }); err != nil {
+		return err
+	}
+	return s.prepareFence()
+}
+
+func (s *start) prepareFiles() (err error) {
 	s.ports, err = s.Actuator.ports.Reserve(s.token, s.entry.Key, s.entry.Object.Spec.Ports)
 	if err != nil {
 		return startErrorf(spec.ReasonNoFreePort, "%v", err)
@@ -78,7 +85,7 @@ func (s *start) prepare() (err error) {
 		return err
 	}
 	s.openOutput()
-	return s.prepareFence()
+	return nil
 }
 
 // openOutput makes the output file. Without one the workload runs all the same:

@@ -3,6 +3,7 @@
 package actuate
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,7 +74,7 @@ func TestStartInASystemdScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := a.Start(plain, newToken())
-	if se, ok := err.(*StartError); !ok || se.Reason != spec.ReasonNotExecutable {
+	if se, ok := errors.AsType[*StartError](err); !ok || se.Reason != spec.ReasonNotExecutable {
 		t.Errorf("a script without interpreter gave %v", err)
 	}
 }

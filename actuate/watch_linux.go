@@ -1,6 +1,8 @@
 package actuate
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/observe"
@@ -24,7 +26,7 @@ func (a *Actuator) Watch(id observe.Ident) error {
 	}
 	if err := sameProcess(fd, id); err != nil {
 		unix.Close(fd)
-		if err == errOther {
+		if errors.Is(err, errOther) {
 			return ErrGone
 		}
 		return err

@@ -141,7 +141,9 @@ func (l *loop) exited(e observe.Exit) {
 		return
 	}
 	delete(l.mains, e.Ident)
-	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithExit(e) })
+	if !e.Alone {
+		l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithExit(e) })
+	}
 	exit := Exited{
 		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID,
 		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
@@ -151,6 +153,10 @@ func (l *loop) exited(e observe.Exit) {
 		exit.Termination.Reason = spec.ReasonStopped // the ledger has no record of the stop itself
 	}
 	l.note(exit)
+	if e.Alone {
+		l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithoutInstance(of.ID) })
+		l.release(of.key, of.InstanceRecord)
+	}
 	if planned || of.Log == "" {
 		l.logExit(exit)
 		return

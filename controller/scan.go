@@ -108,16 +108,11 @@ func (l *loop) dropEmpty() {
 // gone notes that a scan shows nothing of an instance. If we watch its main
 // process, its exit is on its way and is taken first: it says how it ended.
 func (l *loop) gone(k spec.Key, r InstanceRecord) {
-	ended := &observe.Instance{
-		Key: k, ID: r.ID, UID: r.UID, Hash: r.Hash, OnExit: r.OnExit, Ports: r.Ports, LastMain: r.Main,
-		EndedAt: time.Now(), StartedAt: r.StartedAt, Scope: r.Scope, Log: r.Log,
-	}
 	if _, watched := l.mains[r.Main]; watched {
-		l.world.Observed = l.world.Observed.WithStarted(ended)
+		l.world.Observed = l.world.Observed.WithStarted(r.ended(k))
 		return
 	}
-	l.Actuator.Forget(ended)
-	l.note(Gone{Key: k, ID: r.ID, At: time.Now()})
+	l.release(k, r)
 }
 
 // forget drops the history of keys that nothing wants or runs any more.
@@ -130,6 +125,20 @@ func (l *loop) forget() {
 		if proven, _, _ := l.world.Desired.Absence(s.key, time.Now()); proven {
 			l.note(Forgotten{s.key})
 		}
+	}
+}
+
+// release lets go of an instance of which nothing is left.
+func (l *loop) release(k spec.Key, r InstanceRecord) {
+	l.Actuator.Forget(r.ended(k))
+	l.note(Gone{Key: k, ID: r.ID, At: time.Now()})
+}
+
+// ended is the instance of a record as it is after its end.
+func (r InstanceRecord) ended(k spec.Key) *observe.Instance {
+	return &observe.Instance{
+		Key: k, ID: r.ID, UID: r.UID, Hash: r.Hash, OnExit: r.OnExit, Ports: r.Ports, LastMain: r.Main,
+		EndedAt: time.Now(), StartedAt: r.StartedAt, Scope: r.Scope, Log: r.Log,
 	}
 }
 

@@ -118,17 +118,23 @@ func (r *reporter) offer(w World, p Plan) {
 // run reports what is offered, until done is closed.
 func (r *reporter) run(done <-chan struct{}) {
 	for {
+		var a answer
 		select {
-		case a := <-r.latest:
-			r.report(a.world, a.plan)
+		case a = <-r.latest:
 		case <-done:
 			return
 		}
+		// Not at once: what has changed is being acted upon, and more may come.
 		select {
 		case <-time.After(reportEvery):
 		case <-done:
 			return
 		}
+		select {
+		case a = <-r.latest:
+		default:
+		}
+		r.report(a.world, a.plan)
 	}
 }
 

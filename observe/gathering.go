@@ -49,8 +49,10 @@ func (a *attribution) recall(in *Instance) {
 	g := a.group(in.ID)
 	g.shown = in
 	if !g.heard && !in.LastMain.IsZero() {
-		g.witness = Witness{Key: in.Key, ID: in.ID, UID: in.UID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
-			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log}
+		g.witness = Witness{
+			Key: in.Key, ID: in.ID, UID: in.UID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
+			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log,
+		}
 		g.key, g.last = in.Key, in.LastMain
 	}
 }
@@ -151,8 +153,10 @@ func (a *attribution) settleByTick(g *gathering) {
 	switch {
 	case count == 1 && candidate.key == g.key:
 		g.main, g.last, g.anchored = candidate.at, a.table[candidate.at].Ident, true
-		a.conclude(finding{at: candidate.at, verdict: Ours, role: Main,
-			basis: candidate.basis | leads, group: g, key: candidate.key})
+		a.conclude(finding{
+			at: candidate.at, verdict: Ours, role: Main,
+			basis: candidate.basis | leads, group: g, key: candidate.key,
+		})
 	case count > 1:
 		for _, c := range g.claims {
 			a.conclude(finding{at: c.at, verdict: CannotTell, basis: c.basis | severalMains, group: g, key: c.key})

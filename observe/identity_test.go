@@ -29,14 +29,17 @@ func proc(pid int, start uint64, change ...func(*sighting)) sighting {
 	return s
 }
 
-func under(ppid int32) func(*sighting)     { return func(s *sighting) { s.ppid = ppid } }
-func inSession(sid int32) func(*sighting)  { return func(s *sighting) { s.sid, s.pgid = sid, sid } }
-func inGroup(pgid int32) func(*sighting)   { return func(s *sighting) { s.pgid = pgid } }
-func named(n string) func(*sighting)       { return func(s *sighting) { s.detail.markers.AgentName = n } }
+func under(ppid int32) func(*sighting)    { return func(s *sighting) { s.ppid = ppid } }
+func inSession(sid int32) func(*sighting) { return func(s *sighting) { s.sid, s.pgid = sid, sid } }
+func inGroup(pgid int32) func(*sighting)  { return func(s *sighting) { s.pgid = pgid } }
+func named(n string) func(*sighting)      { return func(s *sighting) { s.detail.markers.AgentName = n } }
+
 func ownedBy(o spec.Owner) func(*sighting) { return func(s *sighting) { s.detail.markers.Owner = o } }
+
 func of(id spec.Instance) func(*sighting) {
 	return func(s *sighting) { s.detail.markers.Instance = id }
 }
+
 func asUser(real, eff uint32) func(*sighting) {
 	return func(s *sighting) { s.detail.uid, s.detail.euid = real, eff }
 }
@@ -50,6 +53,7 @@ func unnamed(s *sighting) { s.detail.markers.AgentName = "" }
 func known(s *sighting) {
 	s.memory = &memory{prior: testInstance, shown: &Process{Role: Descendant}}
 }
+
 func inScope(owner spec.Owner) func(*sighting) {
 	return func(s *sighting) {
 		s.detail = &detail{scope: ScopeName(owner, testInstance) + scopeSuffix, scopeOf: testInstance}
@@ -148,8 +152,10 @@ func TestAttribute(t *testing.T) {
 			want:  map[int]string{100: "Ours main"},
 		},
 		"unreadable in the session, in the group, below": {
-			table: []sighting{proc(100, 1000), proc(101, 1400, denied, inSession(100)),
-				proc(102, 1400, stuck, inGroup(100)), proc(103, 1400, denied, under(100))},
+			table: []sighting{
+				proc(100, 1000), proc(101, 1400, denied, inSession(100)),
+				proc(102, 1400, stuck, inGroup(100)), proc(103, 1400, denied, under(100)),
+			},
 			want: map[int]string{100: "Ours main", 101: "CannotTell doubt of a", 102: "CannotTell doubt of a", 103: "CannotTell doubt of a"},
 		},
 		"other user, by markers alone": {

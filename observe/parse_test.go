@@ -34,8 +34,10 @@ func TestParseStat(t *testing.T) {
 }
 
 func TestParseStatRefuses(t *testing.T) {
-	for _, line := range []string{"", "4711", "4711 (x", "4711 (x)", "4711 (x) S", "4711 (x) S 1 2", "x (x) S 1 2 3",
-		"4711 (x) SS " + strings.Repeat("1 ", 60), "4711 (x) S - " + strings.Repeat("1 ", 60)} {
+	for _, line := range []string{
+		"", "4711", "4711 (x", "4711 (x)", "4711 (x) S", "4711 (x) S 1 2", "x (x) S 1 2 3",
+		"4711 (x) SS " + strings.Repeat("1 ", 60), "4711 (x) S - " + strings.Repeat("1 ", 60),
+	} {
 		if s, ok := parseStat([]byte(line)); ok {
 			t.Errorf("%q gives %+v", line, s)
 		}
@@ -138,7 +140,9 @@ func TestParseProcArgs(t *testing.T) {
 	}{
 		"an argument that looks like a marker": {
 			procArgs(3, "/bin/echo", "echo", marker, "", "A=1", "B=2", "", "ptr_munge=", ""),
-			[]string{"echo", marker, ""}, "A=1\x00B=2\x00"},
+			[]string{"echo", marker, ""},
+			"A=1\x00B=2\x00",
+		},
 		"no environment": {procArgs(1, "/bin/echo", "echo", "", ""), []string{"echo"}, ""},
 		"nothing behind": {procArgs(1, "/bin/echo", "echo", marker, ""), []string{"echo"}, marker + "\x00"},
 	}

@@ -6,7 +6,8 @@ import "github.com/proc-controller/proc-controller/spec"
 type how uint8
 
 const (
-	readCheck   how = iota // only whether it is still the same
+	readNothing how = iota // it is known to be the same as long as it is listed
+	readCheck              // only whether it is still the same
 	readState              // and what of it changes: proc_pid_stat(5)
 	readWhole              // and its environment
 	skipEnviron            // as readWhole, but the environment blocks
@@ -33,7 +34,11 @@ func (p *policy) end(id spec.Instance) {
 // it says readCheck and the scan is a mere Look.
 func (p *policy) of(s *sighting) how {
 	switch {
-	case p.depth == Full, !s.settled:
+	case p.depth == Full:
+		return readWhole
+	case p.isHandled(s):
+		return readNothing
+	case !s.settled:
 		return readWhole
 	case !s.related():
 		return readCheck
@@ -45,12 +50,16 @@ func (p *policy) of(s *sighting) how {
 		return readState
 	case s.memory.shown.Role != Main:
 		return p.atResync()
-	case s.memory.basis&byHandle != 0 && s.ppid == p.self:
-		// Our own child: it is reaped when the handle tells of its end, and so
-		// it is alive as long as it is listed.
-		return readCheck
 	}
 	return readState
+}
+
+// isHandled says that a process is a main process of ours that we have spawned
+// ourselves: it is reaped when its handle tells of its end, and so it is there,
+// and alive, as long as it is listed.
+func (p *policy) isHandled(s *sighting) bool {
+	return s.memory != nil && s.memory.shown.Role == Main && s.memory.basis&byHandle != 0 &&
+		s.ppid == p.self && !p.ended[s.memory.prior]
 }
 
 func (p *policy) atResync() how {

@@ -161,8 +161,10 @@ func TestScanPassesOverLookalikes(t *testing.T) {
 		"both names":           {append(slices.Clone(full), spec.EnvMCPService+"=worker"), "exactly one of"},
 		"no owner":             {without(spec.EnvOwner), spec.EnvOwner + " is missing"},
 		"another owner":        {append(without(spec.EnvOwner), spec.EnvOwner+"=someone-else"), "someone-else"},
-		"marker inside a value": {append(without(spec.EnvOwner), "X="+spec.EnvOwner+"="+string(testOwner)),
-			spec.EnvOwner + " is missing"},
+		"marker inside a value": {
+			append(without(spec.EnvOwner), "X="+spec.EnvOwner+"="+string(testOwner)),
+			spec.EnvOwner + " is missing",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -315,8 +317,10 @@ func TestScanLeavesOurselvesOut(t *testing.T) {
 func selfSighting(t *testing.T, env []string) sighting {
 	t.Helper()
 	m := spec.ParseMarkers([]byte(strings.Join(env, "\x00") + "\x00"))
-	return sighting{Ident: identOf(t, os.Getpid()), environ: environMarked, state: 'S', threads: 1,
-		detail: &detail{markers: m, uid: uint32(os.Geteuid()), euid: uint32(os.Geteuid())}}
+	return sighting{
+		Ident: identOf(t, os.Getpid()), environ: environMarked, state: 'S', threads: 1,
+		detail: &detail{markers: m, uid: uint32(os.Geteuid()), euid: uint32(os.Geteuid())},
+	}
 }
 
 func identOf(t *testing.T, pid int) Ident {

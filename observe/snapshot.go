@@ -126,6 +126,10 @@ type Exit struct {
 	OOM     bool
 	At      time.Time
 	Message string // why it is not known
+	// Alone says that, when the end was noticed, nothing was left of what the
+	// process had started: no process in its group, and none that was handed to
+	// us as an orphan. No scan has to prove it then.
+	Alone bool
 }
 
 // Witness is what is known of an instance beside what environments say.

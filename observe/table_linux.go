@@ -149,7 +149,7 @@ func (t *table) plan(p *policy) []sighting {
 		}
 		next = append(next, known[0])
 		next[len(next)-1].fresh = false
-		if h := p.of(&known[0]); h > readCheck || p.depth > Look {
+		if h := p.of(&known[0]); h > readCheck || h == readCheck && p.depth > Look {
 			t.want(next, h)
 		}
 		known = known[1:]

@@ -180,8 +180,16 @@ func TestArgv(t *testing.T) {
 func TestParseEnvFile(t *testing.T) {
 	in := "\xef\xbb\xbf# comment\r\nA=1\r\n\n  B = two words \nexport C='it # is'\nexport\tD=\"q\" # why\nE=a # part\nF=\nG=$(A)${A}\\n\nH=a=b\nexported=1\nI='a\"b'"
 	want := []EnvVar{
-		{Name: "A", Value: "1"}, {Name: "B", Value: "two words"}, {Name: "C", Value: "it # is"}, {Name: "D", Value: "q"}, {Name: "E", Value: "a # part"},
-		{Name: "F"}, {Name: "G", Value: "$(A)${A}\\n"}, {Name: "H", Value: "a=b"}, {Name: "exported", Value: "1"}, {Name: "I", Value: `a"b`},
+		{Name: "A", Value: "1"},
+		{Name: "B", Value: "two words"},
+		{Name: "C", Value: "it # is"},
+		{Name: "D", Value: "q"},
+		{Name: "E", Value: "a # part"},
+		{Name: "F"},
+		{Name: "G", Value: "$(A)${A}\\n"},
+		{Name: "H", Value: "a=b"},
+		{Name: "exported", Value: "1"},
+		{Name: "I", Value: `a"b`},
 	}
 	got, err := ParseEnvFile([]byte(in))
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

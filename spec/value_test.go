@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func TestResolvePath(t *testing.T) {
 			t.Errorf("%q: %q, %v", p, got, err)
 		}
 	}
-	if got, err := ResolvePath("~/x", "/m", ""); err != ErrNoHome {
+	if got, err := ResolvePath("~/x", "/m", ""); !errors.Is(err, ErrNoHome) {
 		t.Errorf("without a home: %q, %v", got, err)
 	}
 }

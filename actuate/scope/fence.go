@@ -41,6 +41,8 @@ type Scopes struct {
 	owner spec.Owner
 	run   Runner
 	host  *host // what this system has to offer
+	// probes are those under way.
+	probes sharedProbes
 }
 
 // New gives the scopes of one controller. It fails for an unknown mode; that
@@ -91,7 +93,8 @@ type Fence struct {
 // Prepare makes a fence for one start: it asks the user manager for a probe
 // scope (up to 3 s), or makes a cgroup. Where neither is to be had the fence is
 // none and its scope says why; under spec.ScopeRequired that is ErrRequired.
-// Calls are independent: a manager that hangs delays each start by itself.
+// Calls with the same environment, directory and limits share a probe that
+// begins after they have asked; others are independent.
 func (s *Scopes) Prepare(ctx context.Context, r Request) (*Fence, error) {
 	l, err := parseLimits(r.Limits)
 	if err != nil {

@@ -8,14 +8,9 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/proc-controller/proc-controller/observe"
 )
-
-// probeWithin bounds everything that one start asks of the user manager before
-// it: a manager that hangs costs this and no more.
-const probeWithin = 3 * time.Second
 
 // The options that not every systemd has.
 const (
@@ -53,7 +48,7 @@ func (s *Scopes) systemdFence(ctx context.Context, f *Fence, r Request) (why str
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	p := prober{s: s, request: r, program: program, properties: f.limits.properties()}
-	options, why := p.probe(ctx)
+	options, why := s.probes.ask(ctx, question(r, p.properties), p.probe)
 	if why != "" {
 		return why
 	}
@@ -119,7 +114,7 @@ func (p prober) try(ctx context.Context, options []string) (why string) {
 	code, output, err := p.s.run.Run(ctx, argv, p.request.Env, p.request.Dir)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("the user manager did not answer within %v", probeWithin)
+		return tooSlow
 	case err != nil:
 		return "cannot probe the user manager: " + err.Error()
 	case code != 0:

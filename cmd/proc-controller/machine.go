@@ -55,6 +55,7 @@ func (m *machine) obey(signals <-chan os.Signal) {
 			if n == 1 {
 				m.log.Info("stopping", "cause", signalName(sig), "hint", "a second signal kills at once")
 				m.notify.stopping()
+				collectNoMore()
 			} else {
 				m.log.Info("killing what is left", "cause", signalName(sig))
 			}

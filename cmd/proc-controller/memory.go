@@ -13,6 +13,7 @@ import (
 const (
 	garbageAtStart = 200
 	garbageAtRest  = 30
+	garbageAtEnd   = 400
 )
 
 // The start is over when little was allocated for a while: at the latest after
@@ -27,6 +28,14 @@ const (
 func collectLate() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbageAtStart)
+	}
+}
+
+// collectNoMore suits the end: what is left to do takes a moment, and then all
+// memory is given back.
+func collectNoMore() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbageAtEnd)
 	}
 }
 

@@ -33,9 +33,11 @@ func (f *floor) prepare(w *world, names []string) error {
 }
 
 func (f *floor) start() error {
-	args := []string{f.w.bench.floorProgr, "-payload", f.w.bench.payload, "-record", f.w.record.path,
+	args := []string{
+		f.w.bench.floorProgr, "-payload", f.w.bench.payload, "-record", f.w.record.path,
 		"-logs", filepath.Join(f.w.dir, "logs"), "-fill", strconv.Itoa(len(f.names)),
-		"-restart=" + strconv.FormatBool(f.restart)}
+		"-restart=" + strconv.FormatBool(f.restart),
+	}
 	if f.watch {
 		args = append(args, "-watch", f.requests())
 	}

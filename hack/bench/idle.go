@@ -4,6 +4,9 @@ package main
 
 import "time"
 
+// idleAfter is how long after the start of all a supervisor is taken to be idle.
+const idleAfter = 10*time.Second - settle
+
 // usage is what a supervisor takes while nothing happens.
 type usage struct {
 	cpu     float64 // per cent of a core
@@ -18,7 +21,7 @@ func (b *bench) watchIdle(s supervisor, count int) (usage, error) {
 		return usage{}, err
 	}
 	defer end()
-	if err := b.sleep(settle); err != nil {
+	if err := b.sleep(idleAfter); err != nil {
 		return usage{}, err
 	}
 	var u usage

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -12,18 +13,26 @@ import (
 // what it does behind the start is over.
 const settle = 2 * time.Second
 
+// rested is the age that files should have reached: one that was written a moment
+// ago may still be being written, and is no ordinary start.
+const rested = 3 * time.Second
+
 // run starts a supervisor in a world of its own, with the given number of
-// workloads, and waits until all is at rest. The caller calls end.
+// workloads, and waits until all is at rest. The caller calls end, which may be
+// called again.
 func (b *bench) run(s supervisor, count int) (w *world, end func(), err error) {
 	if w, err = b.newWorld(s.name()); err != nil {
 		return nil, nil, err
 	}
 	names := workloads(count)
-	end = func() {
+	end = sync.OnceFunc(func() {
 		s.stop()
 		w.end()
-	}
+	})
 	if err = s.prepare(w, names); err == nil {
+		err = b.sleep(rested)
+	}
+	if err == nil {
 		err = s.start()
 	}
 	if err != nil {
@@ -112,26 +121,40 @@ func (b *bench) restarter(w *world, name string) sampler {
 	}
 }
 
-// dropRows measures the controller among others against the bare floor.
+// dropRows measures the controller among others against the bare floor. A floor
+// that has as many children shows what of the difference is the kernel's: a fork
+// copies the table of open files, with a pidfd for each child in it, and the
+// exec closes them.
 func (b *bench) dropRows(figure string, others int) ([]Row, error) {
-	o, f := &ours{}, &floor{}
+	o, alone, among := &ours{}, &floor{}, &floor{}
 	wo, end, err := b.run(o, others)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	wf, endFloor, err := b.run(f, 0)
+	wf, endAlone, err := b.run(alone, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer endFloor()
-	taken, err := b.alternate(b.samples, b.dropper(f, wf, dropName), b.dropper(o, wo, dropName))
+	defer endAlone()
+	wa, endAmong, err := b.run(among, others)
 	if err != nil {
 		return nil, err
 	}
+	defer endAmong()
+	taken, err := b.alternate(b.samples,
+		b.dropper(alone, wf, dropName), b.dropper(among, wa, dropName), b.dropper(o, wo, dropName))
+	if err != nil {
+		return nil, err
+	}
+	endAmong()
 	end()
 	peers, err := b.peerSamples(others, func(s supervisor, w *world) sampler { return b.dropper(s, w, dropName) })
-	return []Row{{Figure: figure, Unit: "ms", Ours: taken[1], Floor: taken[0], Peers: peers, Limit: limitDrop}}, err
+	rows := []Row{{Figure: figure, Unit: "ms", Ours: taken[2], Floor: taken[0], Peers: peers, Limit: limitDrop}}
+	if others > 0 {
+		rows = append(rows, Row{Figure: "bare " + figure, Unit: "ms", Ours: taken[1], Floor: taken[0]})
+	}
+	return rows, err
 }
 
 // renameFloor measures what a rename instead of a pipe costs the bare floor.

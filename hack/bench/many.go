@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // cycle starts a supervisor with many workloads, leaves it alone for a moment,
@@ -23,7 +25,8 @@ func (b *bench) cycle(s supervisor, count int) (cold, stop time.Duration, err er
 	if err := s.prepare(w, names); err != nil {
 		return 0, 0, err
 	}
-	if err := b.sleep(time.Second); err != nil {
+	unix.Sync() // or the disk is busy with these files during the start
+	if err := b.sleep(rested); err != nil {
 		return 0, 0, err
 	}
 	began := monotonic()
@@ -45,7 +48,7 @@ func (b *bench) cycle(s supervisor, count int) (cold, stop time.Duration, err er
 	return last - began, stop, err
 }
 
-// cycles gives the samples of several cycles of each supervisor in turn.
+// cyclesOf gives the samples of several cycles of each supervisor in turn.
 func (b *bench) cyclesOf(n, count int, subjects ...supervisor) (colds, stops []Samples, err error) {
 	colds, stops = make([]Samples, len(subjects)), make([]Samples, len(subjects))
 	for range n {

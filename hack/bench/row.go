@@ -124,8 +124,12 @@ func writeJSON(w io.Writer, rows []Row) error {
 	out := make([]jsonRow, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		out[i] = jsonRow{r.Figure, r.Unit, finite(r.Ours.Median()), finite(r.Ours.P95()), finite(r.Floor.Median()),
-			finite(r.Ratio()), r.Limit.String(), r.Met(), map[string]float64{}, r.Ours, r.Floor}
+		out[i] = jsonRow{
+			r.Figure, r.Unit, finite(r.Ours.Median()), finite(r.Ours.P95()), finite(r.Floor.Median()),
+			finite(r.Ratio()), r.Limit.String(), r.Met(),
+			map[string]float64{},
+			r.Ours, r.Floor,
+		}
 		for name, s := range r.Peers {
 			if len(s) > 0 {
 				out[i].Peers[name] = s.Median()

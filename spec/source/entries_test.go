@@ -33,8 +33,10 @@ func TestOddEntries(t *testing.T) {
 		}, spec.ReasonSkipped, "socket"},
 		"link loop":     {func(t *testing.T, p string) { must(t, os.Symlink(filepath.Base(p), p)) }, spec.ReasonUnreadable, "too many levels"},
 		"dangling link": {func(t *testing.T, p string) { must(t, os.Symlink("nowhere", p)) }, spec.ReasonUnreadable, "leads nowhere"},
-		"link to a directory": {func(t *testing.T, p string) { must(t, os.Symlink(filepath.Dir(p), p)) },
-			spec.ReasonSkipped, "directory"},
+		"link to a directory": {
+			func(t *testing.T, p string) { must(t, os.Symlink(filepath.Dir(p), p)) },
+			spec.ReasonSkipped, "directory",
+		},
 		"link to a device": {func(t *testing.T, p string) { must(t, os.Symlink("/dev/null", p)) }, spec.ReasonSkipped, "device"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,8 +180,10 @@ func TestRested(t *testing.T) {
 		whole bool
 		want  bool
 	}{
-		{time.Millisecond, false, true}, {time.Second, false, false},
-		{time.Second, true, true}, {3 * time.Second, true, false},
+		{time.Millisecond, false, true},
+		{time.Second, false, false},
+		{time.Second, true, true},
+		{3 * time.Second, true, false},
 	} {
 		st := stamp{ino: 1, mtime: now.Add(-tc.ago).UnixNano(), ctime: now.Add(-tc.ago).UnixNano()}
 		if !tc.whole {

@@ -149,7 +149,7 @@ func TestAnothersFileIsReadAtRest(t *testing.T) {
 	h, err := open("/etc/passwd")
 	must(t, err)
 	defer h.close()
-	if _, err := h.quiet(); err != errNoLease {
+	if _, err := h.quiet(); !errors.Is(err, errNoLease) {
 		t.Fatalf("quiet on root's file: %v, want errNoLease", err)
 	}
 	now := time.Now()

@@ -95,7 +95,7 @@ func (s *supervisor) loop() error {
 			return fmt.Errorf("cannot wait: %v", err)
 		}
 		for _, e := range events[:max(n, 0)] {
-			if err := s.serve(int(e.Fd), buf); err == errDone {
+			if err := s.serve(int(e.Fd), buf); errors.Is(err, errDone) {
 				return nil
 			} else if err != nil {
 				return err

@@ -16,9 +16,9 @@ import (
 // more.
 const maxHelperOutput = 16 << 10
 
-// helpers runs short commands of ours, such as the probe of a scope. It
+// runner runs short commands of ours, such as the probe of a scope. It
 // implements scope.Runner.
-type helpers struct {
+type runner struct {
 	spawner *spawner
 	reaper  *reaper
 	null    int
@@ -29,7 +29,7 @@ type helpers struct {
 // is killed while the command is not reaped yet, so that its number cannot have
 // become another's; the error is then that of ctx. What the command left behind
 // elsewhere is re-parented to us and reaped.
-func (h *helpers) Run(ctx context.Context, argv, env []string, dir string) (exitCode int, output string, err error) {
+func (r *runner) Run(ctx context.Context, argv, env []string, dir string) (exitCode int, output string, err error) {
 	if len(argv) == 0 || !filepath.IsAbs(argv[0]) {
 		return -1, "", fmt.Errorf("cannot run a helper: %q is no absolute path", argv)
 	}
@@ -40,9 +40,9 @@ func (h *helpers) Run(ctx context.Context, argv, env []string, dir string) (exit
 	defer capture.Close()
 	l := &launch{
 		path: argv[0], argv: argv, env: env, dir: dir,
-		input: h.null, output: int(capture.Fd()), death: unix.SIGKILL, cgroup: -1,
+		input: r.null, output: int(capture.Fd()), death: unix.SIGKILL, cgroup: -1,
 	}
-	c, err := h.spawner.Start(l, h.reaper.expect)
+	c, err := r.spawner.Start(l, r.reaper.expect)
 	if err != nil {
 		return -1, "", fmt.Errorf("cannot run %s: %w", argv[0], err)
 	}
@@ -51,7 +51,7 @@ func (h *helpers) Run(ctx context.Context, argv, env []string, dir string) (exit
 	if waited != nil {
 		killChild(c)
 	}
-	code := h.reaper.reap(c)
+	code := r.reaper.reap(c)
 	if waited != nil {
 		return -1, writtenTo(capture), waited
 	}
