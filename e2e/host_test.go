@@ -25,19 +25,29 @@ func TestHiddenProcesses(t *testing.T) {
 		"unshare", "--mount", "--propagation", "private", "sh", "-c",
 		`mount -t proc proc /proc && exec "$@"`, "sh", "setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--",
 	}
-	r.write("a.yaml", agent("a"))
+	// What the main process leaves behind has to be looked for when it ends.
+	tree := manifest("Agent", "a", "command: [sh, -c, 'setsid sleep 1001 & exec sleep 1000']")
+	r.write("a.yaml", tree)
 	r.launch()
-	a := r.waitFor("agent/a")
 	r.saidInLog("ready")
+	var left, main proc
+	eventually(t, soon, "the tree is up", func() error {
+		found := marked(r.owner)
+		if len(found) != 2 || found[0].sid == found[1].sid {
+			return fmt.Errorf("there are %v", found)
+		}
+		main, left = found[0], found[1]
+		if main.ppid != r.pid() {
+			main, left = left, main
+		}
+		return nil
+	})
 	r.inside("mount", "-o", "remount,hidepid=2", "/proc")
-	r.write("a.yaml", agent("a", "env: [{name: EDITED, value: again}]"))
-	r.write("b.yaml", agent("b"))
-	// A look at the process table is due when something happens, or after 30 s.
-	p, _ := lookup(a)
-	end(p)
+	end(main)
 	r.saidInLog("process table", "hidepid")
-	throughout(t, 3*time.Second, "nothing is started", func() error {
-		if found := marked(r.owner); len(found) > 1 {
+	r.write("b.yaml", agent("b"))
+	throughout(t, 3*time.Second, "nothing is started or ended", func() error {
+		if found := marked(r.owner); len(found) != 1 || found[0].pid != left.pid {
 			return fmt.Errorf("there are %v", found)
 		}
 		return nil
@@ -47,19 +57,15 @@ func TestHiddenProcesses(t *testing.T) {
 		t.Errorf("get does not say why nothing is decided:\n%s", table)
 	}
 	r.inside("mount", "-o", "remount,hidepid=0", "/proc")
-	b := r.waitFor("agent/b")
-	a = r.waitFor("agent/a")
-	throughout(t, time.Second, "each runs once", func() error {
-		if n := len(marked(r.owner)); n != 2 {
-			return fmt.Errorf("%d run", n)
+	gone(t, left.pid)
+	whole := func() error {
+		if found := marked(r.owner); len(found) != 3 {
+			return fmt.Errorf("there are %v", found)
 		}
 		return nil
-	})
-	for _, pid := range []int{a, b} {
-		if err := stillRuns(pid); err != nil {
-			t.Error(err)
-		}
 	}
+	eventually(t, soon, "both run", whole)
+	throughout(t, time.Second, "each runs once", whole)
 }
 
 // asUser runs a verb as another user and gives all that it wrote.

@@ -32,8 +32,10 @@ func (s *surroundings) notices() (found []spec.Finding) {
 	}
 	for _, j := range s.journals {
 		if err := j.Failure(); err != nil {
-			found = append(found, spec.Finding{File: s.state, Reason: spec.ReasonNotRecorded,
-				Message: fmt.Sprintf("cannot write to the state directory: %v; it is tried again, and until then nothing is remembered", err)})
+			found = append(found, spec.Finding{
+				File: s.state, Reason: spec.ReasonNotRecorded,
+				Message: fmt.Sprintf("cannot write to the state directory: %v; it is tried again, and until then nothing is remembered", err),
+			})
 			break // the others have the same to say
 		}
 	}
