@@ -19,12 +19,17 @@ type command struct {
 	env     []string
 	dir     string // absolute
 	markers spec.Markers
+	// account is the user that the child becomes; nil where it stays as we are.
+	account *observe.Account
 }
 
 // commandOf resolves what an entry wants to run, with an environment that is
 // built afresh. The error is a *StartError.
 func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap) (c command, err error) {
 	o := e.Object
+	if c.account, err = a.accountOf(o.Spec.User); err != nil {
+		return c, err
+	}
 	if c.dir, err = spec.ResolvePath(o.Spec.WorkingDir, e.Dir, a.opts.Home); err != nil {
 		return c, startErrorf(spec.ReasonWorkingDir, "cannot use the working directory %s: %v", o.Spec.WorkingDir, err)
 	}
@@ -34,6 +39,7 @@ func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap
 	c.markers = spec.MarkersFor(o, a.opts.Owner, id, e.Hash, ports)
 	c.env, err = spec.Environ(o, spec.EnvInputs{
 		Inherit: a.opts.Environ, Files: e.Files, Dir: c.dir, Ports: ports, Markers: c.markers,
+		Account: accountEnviron(c.account),
 	})
 	if err != nil {
 		return c, startErrorf(spec.ReasonEnvironment, "cannot build the environment: %v", err)
@@ -77,10 +83,10 @@ func stopSignal(s *spec.Spec) syscall.Signal {
 }
 
 // mainProcess is a child as a scan will see it.
-func (c *command) mainProcess(id observe.Ident, uid, ppid int, key spec.Key, cgroup string) *observe.Process {
+func (c *command) mainProcess(id observe.Ident, uid uint32, ppid int, key spec.Key, cgroup string) *observe.Process {
 	return &observe.Process{
 		Ident: id, PPID: ppid, PGID: id.PID, SID: id.PID, State: 'R', Threads: 1,
-		UID: uint32(uid), EUID: uint32(uid),
+		UID: uid, EUID: uid,
 		Markers: c.markers, Command: commOf(c.program), Cgroup: cgroup,
 		Verdict: observe.Ours, Evidence: []string{"a handle has been held since it was spawned"},
 		Role: observe.Main, Key: key, Instance: c.markers.Instance,

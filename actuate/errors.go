@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// ErrGone says that a process ended before it could be watched or signalled.
-var ErrGone = errors.New("the process is gone")
+// ErrGone says that a process ended before it could be watched or signalled. It
+// is the same as observe's, for callers that do not know this room.
+var ErrGone = observe.ErrGone
 
 // ErrUnsupported says that processes cannot be started or signalled on this
 // operating system yet.

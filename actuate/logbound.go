@@ -46,7 +46,8 @@ type boundedLog struct {
 	size  int64 // at the last look
 	pause time.Duration
 	due   time.Time
-	at    int // index in the queue, -1 when it is not in it
+	at    int  // index in the queue, -1 when it is not in it
+	last  bool // nobody writes it any more: it is looked at once more
 }
 
 func newLogKeeper(stateDir string, log logr.Logger) *logKeeper {
@@ -85,13 +86,15 @@ func (k *logKeeper) addLocked(path string, now time.Time) {
 	heap.Push(&k.queue, f)
 }
 
-// Drop ends the watch of a file that nobody writes any more. It stays.
+// Drop ends the watch of a file that nobody writes any more, after a last look:
+// it may have grown a lot since the one before. The file stays.
 func (k *logKeeper) Drop(path string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if f := k.files[path]; f != nil {
-		delete(k.files, path)
-		heap.Remove(&k.queue, f.at)
+		f.last, f.due = true, time.Time{}
+		heap.Fix(&k.queue, f.at)
+		k.poke()
 	}
 }
 
@@ -148,31 +151,36 @@ func (k *logKeeper) adopt() {
 // lookAtDue looks at every file whose time has come and says how long to sleep.
 func (k *logKeeper) lookAtDue(now time.Time) time.Duration {
 	for {
-		f, wait := k.nextDue(now)
+		f, last, wait := k.nextDue(now)
 		if f == nil {
 			return wait
 		}
 		size, err := k.look(f.path)
-		k.schedule(f, size, err, now)
+		if err != nil || last {
+			k.remove(f)
+			continue
+		}
+		k.schedule(f, size, now)
 	}
 }
 
-// nextDue gives the next file to look at, or how long nothing is to be done.
-func (k *logKeeper) nextDue(now time.Time) (*boundedLog, time.Duration) {
+// nextDue gives the next file to look at, and whether that is the last time, or
+// how long nothing is to be done.
+func (k *logKeeper) nextDue(now time.Time) (f *boundedLog, last bool, wait time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	wait := restingLook
+	wait = restingLook
 	if len(k.queue) > 0 {
 		f := k.queue[0]
-		if wait = f.due.Sub(now); wait <= 0 {
-			return f, 0
+		if wait = f.due.Sub(now); wait <= 0 || f.last {
+			return f, f.last, 0
 		}
 	}
 	if !k.thinAt.IsZero() {
 		wait = min(wait, max(0, k.thinAt.Sub(now)))
 	}
 	k.asleepUntil = now.Add(wait)
-	return nil, wait
+	return nil, false, wait
 }
 
 // look frees the oldest part of a file that has grown beyond its bound.
@@ -191,18 +199,20 @@ func (k *logKeeper) look(path string) (size int64, err error) {
 	return st.Size, nil
 }
 
-// schedule sets the time of the next look. A file that is gone is not looked at
-// again.
-func (k *logKeeper) schedule(f *boundedLog, size int64, err error, now time.Time) {
+// remove ends the watch of a file.
+func (k *logKeeper) remove(f *boundedLog) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if f.at < 0 {
-		return // dropped meanwhile
-	}
-	if err != nil {
-		delete(k.files, f.path)
-		heap.Remove(&k.queue, f.at)
-		return
+	delete(k.files, f.path)
+	heap.Remove(&k.queue, f.at)
+}
+
+// schedule sets the time of the next look.
+func (k *logKeeper) schedule(f *boundedLog, size int64, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f.last {
+		return // dropped while it was looked at
 	}
 	f.pause = nextLook(f.pause, size-f.size)
 	f.size = size

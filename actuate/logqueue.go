@@ -8,7 +8,7 @@ import "time"
 // while it rests.
 const (
 	fastestLook = 50 * time.Millisecond
-	firstLook   = 500 * time.Millisecond
+	firstLook   = 100 * time.Millisecond
 	growingLook = 30 * time.Second
 	restingLook = 60 * time.Second
 )

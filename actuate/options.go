@@ -12,7 +12,8 @@ import (
 type Options struct {
 	// Owner names this installation; it goes into the markers.
 	Owner spec.Owner
-	// UID is the user that the controller, and so every child, runs as.
+	// UID is the user that the controller runs as, and every child whose
+	// manifest names no other.
 	UID int
 	// StateDir is the absolute directory below which output files are kept. It
 	// may be missing or read-only, and empty where there is none: workloads then

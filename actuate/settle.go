@@ -54,8 +54,8 @@ func (s *start) explainScope(err error) error {
 func (s *start) instance(id observe.Ident, sc observe.Scope) *observe.Instance {
 	return &observe.Instance{
 		Key: s.entry.Key, ID: s.markers.Instance, Hash: s.entry.Hash,
-		OnExit: s.markers.OnExit, Ports: s.ports,
-		Main:     s.mainProcess(id, s.opts.UID, os.Getpid(), s.entry.Key, sc.Cgroup),
+		OnExit: s.markers.OnExit, Ports: s.ports, UID: s.otherUID(),
+		Main:     s.mainProcess(id, s.uid(), os.Getpid(), s.entry.Key, sc.Cgroup),
 		LastMain: id, StartedAt: s.began, Scope: sc, Log: s.logPath, Child: true,
 	}
 }

@@ -112,9 +112,17 @@ func (s *signalling) claim() observe.Claim {
 		return observe.Claim{Owner: s.opts.Owner, UID: s.opts.UID, Orphan: true}
 	}
 	return observe.Claim{
-		Owner: s.opts.Owner, UID: s.opts.UID, Key: s.in.Key, Instance: s.in.ID,
+		Owner: s.opts.Owner, UID: s.expectedUID(), Key: s.in.Key, Instance: s.in.ID,
 		Main: s.leader, Handle: s.reaper.lookup(s.leader) != nil, Verified: true,
 	}
+}
+
+// expectedUID is the user that the instance was started as.
+func (s *signalling) expectedUID() int {
+	if s.in.UID != 0 {
+		return int(s.in.UID)
+	}
+	return s.opts.UID
 }
 
 // errOther says that the pid has come to mean another process.

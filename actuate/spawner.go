@@ -22,6 +22,8 @@ type launch struct {
 	inherit []int
 	// deaf are signals that are blocked in the child from its first moment.
 	deaf []syscall.Signal
+	// credential is the user and the groups that the child becomes; nil for ours.
+	credential *syscall.Credential
 	// death is sent to the child when the controller dies; 0 for none. It has
 	// no effect where the system knows no such signal.
 	death syscall.Signal

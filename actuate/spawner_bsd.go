@@ -6,8 +6,8 @@ import "syscall"
 
 // childAttributes asks for a session of its own. There is no pidfd, no cgroup,
 // and no parent-death signal that Go could set on all of these systems.
-func childAttributes(*launch, *child) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true}
+func childAttributes(l *launch, _ *child) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Credential: l.credential}
 }
 
 // emptySignalMask does nothing: Go starts its threads with the mask that the

@@ -20,6 +20,7 @@ import (
 func childAttributes(l *launch, c *child) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Setsid:      true,
+		Credential:  l.credential,
 		Pdeathsig:   l.death,
 		PidFD:       &c.fd,
 		UseCgroupFD: l.cgroup >= 0,

@@ -99,6 +99,12 @@ func (s *start) openOutput() {
 	if s.output, err = openLog(s.logPath); err != nil {
 		s.log.Error(err, "cannot keep the output of a workload", "key", s.entry.Key.String(), "reason", spec.ReasonLogFile)
 		s.logPath = ""
+		return
+	}
+	if s.account != nil {
+		// The descriptor is all that most need; but a program that opens
+		// /dev/stdout opens the file anew, by its own rights.
+		_ = s.output.Chown(int(s.account.UID), int(s.account.GID))
 	}
 }
 
@@ -116,6 +122,7 @@ func (s *start) prepareFence() (err error) {
 	}
 	s.fence, err = s.scopes.Prepare(s.waits, scope.Request{
 		Key: s.entry.Key, Env: withoutMarkers(s.env, s.markers), Dir: s.dir, Policy: sp.Scope, Limits: sp.Resources.Limits,
+		OtherUser: s.otherUID() != 0,
 	})
 	if err != nil {
 		return startErrorf(spec.ReasonScopeFailed, "cannot start in a scope: %v", err)
@@ -157,6 +164,7 @@ func (s *start) launch() *launch {
 	l := &launch{
 		path: s.program, argv: s.argv, env: s.env, dir: s.dir,
 		input: int(s.null.Fd()), output: int(s.null.Fd()), cgroup: -1, stamp: s.stamp,
+		credential: s.credential(),
 	}
 	if s.output != nil {
 		l.output = int(s.output.Fd())
@@ -193,6 +201,9 @@ func (s *start) explain(l *launch, err error) error {
 	switch {
 	case errors.Is(err, scope.ErrRequired):
 		return startErrorf(spec.ReasonScopeFailed, "cannot start in a scope: %v", err)
+	case errors.As(err, &errno) && s.account != nil && (errors.Is(errno, unix.EACCES) || errors.Is(errno, unix.EPERM)):
+		return startErrorf(spec.ReasonNotExecutable,
+			"cannot run %s as user %s: %v (may that user run it, and enter %s and each directory above them?)", l.path, s.account, errno, l.dir)
 	case errors.As(err, &errno):
 		return explainExec(l, errno)
 	}

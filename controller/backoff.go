@@ -43,6 +43,9 @@ func stopInterval(sinceStop time.Duration) time.Duration {
 // workload that has been waiting so long: a server that is about to listen is
 // looked at often, one that never does rarely.
 func listenInterval(waited time.Duration) time.Duration {
+	if waited < 0 { // the clock was set back
+		return 2 * time.Second
+	}
 	return min(max(waited/4, 20*time.Millisecond), 2*time.Second)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 
@@ -14,7 +15,8 @@ import (
 // ErrStopped is the answer to a question after the loop has ended.
 var ErrStopped = errors.New("the controller has stopped")
 
-// Options are what a Controller is made of. All but Children and OnReady are required.
+// Options are what a Controller is made of. All but Children, Notices and OnReady
+// are required.
 type Options struct {
 	Owner    spec.Owner
 	Source   Source
@@ -35,6 +37,10 @@ type Options struct {
 	// Reap makes the controller clear up and end; Source is not asked then.
 	Reap *Reap
 	Log  logr.Logger
+	// Notices gives what a person should know of the surroundings: what the
+	// journals and the host have to say. It is called for each View, by many
+	// goroutines, and must not block. Nil for nothing.
+	Notices func() []spec.Finding
 	// OnReady is called once, from the loop, when the first scan and read are
 	// done and the first plan has been handed out. It must not block.
 	OnReady func()
@@ -61,6 +67,9 @@ func New(o Options) *Controller {
 	if o.Reap != nil {
 		o.Source = noSource{}
 	}
+	if o.Notices == nil {
+		o.Notices = func() []spec.Finding { return nil }
+	}
 	c := &Controller{
 		Options:   o,
 		outcomes:  make(chan outcome, 4*maxInFlight),
@@ -82,7 +91,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.running.Go(func() { c.reporter.run(c.ended) })
 	l := &loop{
 		Controller: c,
-		world:      World{History: c.Options.History, Reap: c.Reap},
+		world:      World{History: c.Options.History.Clamped(time.Now()), Reap: c.Reap},
 		mains:      map[observe.Ident]mainOf{},
 		early:      map[observe.Ident]observe.Exit{},
 	}

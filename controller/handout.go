@@ -123,7 +123,7 @@ func (l *loop) started(a Action, in *observe.Instance, err error) {
 func recordOf(in *observe.Instance, handle bool) InstanceRecord {
 	return InstanceRecord{
 		ID: in.ID, Main: in.LastMain, Hash: in.Hash, OnExit: in.OnExit, Scope: in.Scope,
-		Ports: in.Ports, Log: in.Log, StartedAt: in.StartedAt, Handle: handle,
+		Ports: in.Ports, Log: in.Log, StartedAt: in.StartedAt, Handle: handle, UID: in.UID,
 	}
 }
 

@@ -65,6 +65,8 @@ type InstanceRecord struct {
 	Ports     spec.PortMap          `json:"ports,omitempty"`
 	Log       string                `json:"log,omitempty"`
 	StartedAt time.Time             `json:"startedAt"`
+	// UID is as in observe.Instance.
+	UID uint32 `json:"uid,omitempty"`
 	// Restarts is the key's count when the instance was started.
 	Restarts int `json:"restarts,omitempty"`
 	// Ended says that the end of its main process was noticed.
@@ -189,7 +191,7 @@ func (h History) Witnesses() []observe.Witness {
 		for i := range k.Instances {
 			r := &k.Instances[i]
 			ws = append(ws, observe.Witness{
-				Key: k.Key, ID: r.ID, Hash: r.Hash, OnExit: r.OnExit, Main: r.Main,
+				Key: k.Key, ID: r.ID, UID: r.UID, Hash: r.Hash, OnExit: r.OnExit, Main: r.Main,
 				Cgroup: r.Scope.Cgroup, Handle: r.Handle, Ledger: !r.Handle,
 				Ports: r.Ports, StartedAt: r.StartedAt, Scope: r.Scope, Log: r.Log,
 			})

@@ -44,8 +44,9 @@ type Actuator interface {
 	// is a StartError.
 	Resolve(e *spec.Entry) error
 	// Watch begins to watch the main process of an instance that we did not
-	// spawn, by handle, and reserves its ports. Its end comes through Exits. It
-	// fails if the process is already gone.
+	// spawn, by handle, and reserves its ports. Its end comes through Exits. The
+	// error is observe.ErrGone if the process has already ended; any other says
+	// that it cannot be watched now.
 	Watch(id observe.Ident) error
 	// Exits delivers the end of every main process, started or watched.
 	Exits() <-chan observe.Exit

@@ -222,7 +222,8 @@ func problems(e *spec.Entry) string {
 // unacceptable says that a failed start is the manifest's fault.
 func unacceptable(r spec.Reason) bool {
 	switch r {
-	case spec.ReasonProgramNotFound, spec.ReasonNotExecutable, spec.ReasonWorkingDir, spec.ReasonEnvironment:
+	case spec.ReasonProgramNotFound, spec.ReasonNotExecutable, spec.ReasonWorkingDir, spec.ReasonEnvironment,
+		spec.ReasonUserUnknown, spec.ReasonUserRefused:
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -33,10 +34,12 @@ func (l *loop) scan(d observe.Depth) {
 		return
 	}
 	l.foldNoted()
-	depth, known := l.depth, l.world.History.Witnesses()
+	depth, users := l.depth, usersOf(&l.world.Desired)
+	known := append(l.world.History.Witnesses(), witnessesOf(users)...)
 	l.scanning, l.scanAgain, l.depth = true, false, observe.Look
 	l.aside(func() outcome {
 		s := l.Observer.Scan(context.Background(), known, depth)
+		s.Users = users
 		return func(l *loop) { l.scanned(s, depth) }
 	})
 }
@@ -149,7 +152,7 @@ func (l *loop) release(k spec.Key, r InstanceRecord) {
 // ended is the instance of a record as it is after its end.
 func (r InstanceRecord) ended(k spec.Key) *observe.Instance {
 	return &observe.Instance{
-		Key: k, ID: r.ID, Hash: r.Hash, OnExit: r.OnExit, Ports: r.Ports, LastMain: r.Main,
+		Key: k, ID: r.ID, UID: r.UID, Hash: r.Hash, OnExit: r.OnExit, Ports: r.Ports, LastMain: r.Main,
 		EndedAt: time.Now(), StartedAt: r.StartedAt, Scope: r.Scope, Log: r.Log,
 	}
 }
@@ -180,8 +183,13 @@ func (l *loop) adopt(in *observe.Instance) {
 	l.aside(func() outcome {
 		err := l.Actuator.Watch(in.LastMain)
 		return func(l *loop) {
-			if err != nil { // already gone: nobody else will tell
+			switch {
+			case errors.Is(err, observe.ErrGone): // nobody else will tell
 				l.exited(observe.Exit{Ident: in.LastMain, At: time.Now(), Message: err.Error()})
+				return
+			case err != nil: // the next scan tries again; until then scans see its end
+				delete(l.mains, in.LastMain)
+				l.Log.Info("cannot watch an adopted process", "workload", in.Key.String(), "pid", in.LastMain.PID, "cause", err)
 				return
 			}
 			l.note(Watched{Key: in.Key, ID: in.ID})

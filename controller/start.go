@@ -20,6 +20,9 @@ func (p *planner) startMissing(s *situation, wanted int) {
 		p.progress(s)
 		return
 	}
+	if p.userUnknown(s) { // row 1, for this key alone
+		return
+	}
 	if r, stands := p.doubtful(s); stands { // row 13
 		p.why(s.key, r)
 		return

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,7 +67,7 @@ func (c *Controller) View(ctx context.Context) (View, error) {
 func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 	o := &a.world.Observed
 	v := View{
-		Owner: c.Owner, PID: c.PID, Ready: a.ready, Notices: a.world.Desired.Notices,
+		Owner: c.Owner, PID: c.PID, Ready: a.ready, Notices: slices.Concat(a.world.Desired.Notices, c.Notices()),
 		Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
 		world: a.world, plan: a.plan,
 	}

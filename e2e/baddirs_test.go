@@ -74,13 +74,19 @@ func TestStartsOnAMissingDirectory(t *testing.T) {
 // newRigAsNobody gives a rig whose controller runs without rights.
 func newRigAsNobody(t *testing.T) *rig {
 	t.Helper()
+	return newRigAs(t, nobody)
+}
+
+// newRigAs gives a rig whose controller runs as a user and group of this number.
+func newRigAs(t *testing.T, uid int) *rig {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to run the controller as another user")
 	}
 	r := newRig(t)
-	r.user = &syscall.Credential{Uid: nobody, Gid: nobody}
+	r.user = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
 	for _, dir := range []string{r.dir, r.manifests, filepath.Dir(r.socket)} {
-		must(t, os.Chown(dir, nobody, nobody))
+		must(t, os.Chown(dir, uid, uid))
 	}
 	must(t, os.Chmod(r.dir, 0o755))
 	return r

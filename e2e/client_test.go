@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -102,6 +103,8 @@ func (r *rig) exec(args ...string) result {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(controllerBinary, args...) // also where the rig's own is broken
 	cmd.Env, cmd.Stdout, cmd.Stderr = r.env, &stdout, &stderr
+	// The controller answers nobody but its own user.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: r.user}
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}

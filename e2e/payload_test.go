@@ -37,6 +37,8 @@ func payload(name string) int {
 		return recordSignals(true)
 	case "squat":
 		return squat()
+	case "become-root":
+		return becomeRoot()
 	}
 	fmt.Fprintf(os.Stderr, "no payload %q\n", name)
 	return 2
@@ -103,4 +105,16 @@ func squat() int {
 		}
 		c.Close()
 	}
+}
+
+// becomeRoot takes on all the ids that a set-user-ID program may, and stays.
+func becomeRoot() int {
+	if err := syscall.Setresuid(0, 0, 0); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop)
+	<-stop
+	return 0
 }

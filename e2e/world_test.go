@@ -5,7 +5,9 @@ package e2e
 import (
 	"fmt"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -75,4 +77,22 @@ func holdPort(t testing.TB) (net.Listener, int) {
 	}
 	t.Cleanup(func() { l.Close() })
 	return l, l.Addr().(*net.TCPAddr).Port
+}
+
+// usedBytes is the space that a file takes on the disk; 0 for none.
+func usedBytes(t testing.TB, path string) int64 {
+	t.Helper()
+	var st syscall.Stat_t
+	if err := syscall.Stat(path, &st); err != nil {
+		return 0
+	}
+	return st.Blocks * 512
+}
+
+// fileSize is how much was written to a file, freed or not.
+func fileSize(t testing.TB, path string) int64 {
+	t.Helper()
+	fi, err := os.Stat(path)
+	must(t, err)
+	return fi.Size()
 }

@@ -73,13 +73,19 @@ func (a *setAside) add(pid int32, inode uint64, ended <-chan struct{}) asideWhat
 	return p.what
 }
 
-// list gives the pids whose reads are still out, sorted.
+// list gives the pids whose reads are still out, sorted. Those that have come
+// back are forgotten, also where the process is gone and never asked for again.
 func (a *setAside) list() []int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var pids []int
-	for pid := range a.pids {
-		pids = append(pids, int(pid))
+	for pid, p := range a.pids {
+		select {
+		case <-p.ended:
+			delete(a.pids, pid)
+		default:
+			pids = append(pids, int(pid))
+		}
 	}
 	slices.Sort(pids)
 	return pids

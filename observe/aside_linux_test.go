@@ -112,6 +112,40 @@ func TestScanSetsBlockedReadAside(t *testing.T) {
 	}
 }
 
+// A process that ends while its reading hangs is not shown for ever.
+func TestScanForgetsBlockedThatIsGone(t *testing.T) {
+	root := fakeProc(t)
+	dir := filepath.Join(root, "2002")
+	release := block(t, filepath.Join(dir, "environ"))
+	s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if snap := scan(t, s, Full); !slices.Equal(snap.Blocked, []int{2002}) {
+		t.Fatalf("blocked %v", snap.Blocked)
+	}
+	ended := s.table.aside.pids[2002].ended
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := filepath.Join(root, "gone")
+	move(dir, gone)
+	if snap := scan(t, s, Look); !slices.Equal(snap.Blocked, []int{2002}) {
+		t.Fatalf("blocked %v while the read is still out", snap.Blocked)
+	}
+	move(gone, dir) // where the FIFO is let go of
+	release()
+	<-ended
+	move(dir, gone)
+	if snap := scan(t, s, Look); len(snap.Blocked) != 0 {
+		t.Errorf("blocked %v although the read has come back", snap.Blocked)
+	}
+}
+
 func TestScanKeepsWhatItKnowsOfBlocked(t *testing.T) {
 	root := fakeProc(t)
 	s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: 20 * time.Millisecond})

@@ -128,10 +128,13 @@ func (s *Scanner) instance(a *attribution, g *gathering, in *Instance, began tim
 	}
 	w := &g.witness
 	in.Key, in.ID, in.LastMain = g.key, g.id, g.last
-	in.Hash, in.OnExit, in.Ports = w.Hash, w.OnExit, w.Ports
+	in.Hash, in.OnExit, in.Ports, in.UID = w.Hash, w.OnExit, w.Ports, w.UID
 	in.StartedAt, in.Scope, in.Log = w.StartedAt, w.Scope, w.Log
 	if p := in.first(); p != nil {
 		in.complete(p)
+	}
+	if w.ID == "" {
+		in.UID = a.runsAs(g)
 	}
 	if in.StartedAt.IsZero() {
 		if tick, ok := g.id.Tick(); ok {
@@ -204,7 +207,7 @@ func scopeFrom(cgroup string, id spec.Instance) Scope {
 func sameInstance(a, b *Instance) bool {
 	return a.Key == b.Key && a.ID == b.ID && a.Main == b.Main && a.LastMain == b.LastMain &&
 		a.EndedAt.Equal(b.EndedAt) && a.Hash == b.Hash && a.OnExit == b.OnExit && a.Scope == b.Scope &&
-		a.Log == b.Log && slices.Equal(a.Ports, b.Ports) && a.Child == b.Child &&
+		a.Log == b.Log && a.UID == b.UID && slices.Equal(a.Ports, b.Ports) && a.Child == b.Child &&
 		slices.Equal(a.Members, b.Members) && slices.Equal(a.Doubtful, b.Doubtful)
 }
 

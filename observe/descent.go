@@ -79,7 +79,7 @@ func (a *attribution) followOne(i int, unprovenToo bool) {
 func (a *attribution) objections(s *sighting, g *gathering) basis {
 	b := a.contradiction(s, g)
 	if b&(byMarkers|otherKey) != 0 {
-		b |= a.who.bounds(s.detail)
+		b |= a.bounds(s.detail, g.key, g)
 	}
 	return b
 }

@@ -44,7 +44,12 @@ const (
 	notLeader // what follows speaks against its being the main process
 	otherTick
 	markedAncestor
+	setID
 )
+
+// unbound are the facts that a process which is known by its markers alone must
+// not have.
+const unbound = otherUID | otherNamespace | setID
 
 // subject is the process that facts are told of.
 type subject struct {
@@ -70,6 +75,18 @@ func said(text string) func(subject) string { return func(subject) string { retu
 
 func (s subject) ownerWords() string { return ownerEvidence(s.markers().Owner, s.who.owner) }
 
+// expected is the uid that a process would have to run as, for a person.
+func (w *identity) expected(m *spec.Markers, g *gathering) uint32 {
+	if g != nil && g.witness.ID != "" {
+		return w.uidOf(&g.witness)
+	}
+	key, _ := m.Key()
+	if uid, ok := w.users[key]; ok {
+		return uid
+	}
+	return w.uid
+}
+
 func ownerEvidence(has, want spec.Owner) string {
 	if has == "" {
 		return spec.EnvOwner + " is missing"
@@ -78,7 +95,7 @@ func ownerEvidence(has, want spec.Owner) string {
 }
 
 func (s subject) uidWords() string {
-	return fmt.Sprintf("runs as uid %d (effective %d), not as %d", s.detail.uid, s.detail.euid, s.who.uid)
+	return fmt.Sprintf("runs as uid %d (effective %d), not as %d", s.detail.uid, s.detail.euid, s.who.expected(s.markers(), s.group))
 }
 
 func (s subject) keyWords() string {

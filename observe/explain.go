@@ -156,7 +156,8 @@ func (j *judgement) facts(row *sighting) (holds, tested basis) {
 			holds |= noInstance
 		}
 	}
-	holds |= j.by.who.bounds(row.detail)
+	claimed, _ := row.markers().Key()
+	holds |= j.by.bounds(row.detail, claimed, j.group)
 	if !row.dead() {
 		_, connected := j.by.connection(row)
 		holds |= connected

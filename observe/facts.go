@@ -47,6 +47,7 @@ var facts = []fact{
 		opposite: subject.instanceOpposite, other: speaksFor,
 	},
 	{bit: otherUID, side: speaksAgainst, words: subject.uidWords, opposite: subject.uidOpposite, other: speaksFor},
+	{bit: setID, side: speaksAgainst, words: said("began as a set-user-ID program of root: whoever ran it chose its environment")},
 	{
 		bit: otherNamespace, side: speaksAgainst, words: said("lives in another PID namespace"),
 		opposite: said("lives in this PID namespace"), other: speaksFor,

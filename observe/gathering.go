@@ -34,7 +34,7 @@ func (a *attribution) group(id spec.Instance) *gathering {
 // hear takes in one witness. Of two for one instance a handle counts more.
 func (a *attribution) hear(w Witness) {
 	if w.ID == "" {
-		a.pending = true
+		a.pending = a.pending || w.User == ""
 		return
 	}
 	g := a.group(w.ID)
@@ -51,7 +51,7 @@ func (a *attribution) recall(in *Instance) {
 	g.shown = in
 	if !g.heard && !in.LastMain.IsZero() {
 		g.witness = Witness{
-			Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
+			Key: in.Key, ID: in.ID, UID: in.UID, Hash: in.Hash, OnExit: in.OnExit, Main: in.LastMain,
 			Ports: in.Ports, StartedAt: in.StartedAt, Scope: in.Scope, Log: in.Log,
 		}
 		g.key, g.last = in.Key, in.LastMain
@@ -68,7 +68,7 @@ func (a *attribution) settle(g *gathering) {
 		g.key = unanimous(g.claims)
 	}
 	for _, c := range g.claims {
-		if a.done[c.at] || g.key == (spec.Key{}) || c.key != g.key || c.basis&(otherUID|otherNamespace) != 0 {
+		if a.done[c.at] || g.key == (spec.Key{}) || c.key != g.key || c.basis&unbound != 0 {
 			continue // a witness may still speak for it
 		}
 		a.conclude(finding{at: c.at, verdict: Ours, role: Descendant, basis: c.basis, group: g, key: c.key})
@@ -204,7 +204,7 @@ const maxPIDsOfTick = 1000
 // mayLead says that a process could be the main one.
 func (a *attribution) mayLead(g *gathering, c claim) bool {
 	s := &a.table[c.at]
-	return c.basis&(otherUID|otherNamespace) == 0 && leadership(g, s) == 0 && !a.hasAncestor(s, g.id)
+	return c.basis&unbound == 0 && leadership(g, s) == 0 && !a.hasAncestor(s, g.id)
 }
 
 // leadership says what stands against a process being the session leader that
@@ -235,6 +235,19 @@ func (a *attribution) hasAncestor(s *sighting, id spec.Instance) bool {
 		}
 	}
 	return false
+}
+
+// runsAs tells as whom an instance was started that nobody else knows of: what
+// its markers alone have proven runs as a user that its manifest allows. The
+// controller's own is 0, as in Instance.UID.
+func (a *attribution) runsAs(g *gathering) uint32 {
+	for _, c := range g.claims {
+		uid := a.table[c.at].detail.uid
+		if c.basis&unbound == 0 && uid != a.who.uid && (g.main < 0 || g.main == c.at) {
+			return uid
+		}
+	}
+	return 0
 }
 
 // unanimous gives the key that all claims agree on, if they do.

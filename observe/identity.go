@@ -9,8 +9,21 @@ import (
 // identity is whose processes are looked for.
 type identity struct {
 	owner spec.Owner
-	uid   uint32 // that specs run as
+	uid   uint32 // of the controller; a spec runs as it unless it names another
 	self  int    // our own pid, which is nobody's member
+	// users are the uids of the workloads whose manifest names another user.
+	users map[spec.Key]uint32
+}
+
+// mayRun says that an instance of the key may run as a user, as far as the
+// manifests know. The former program may have run as the controller's own user,
+// and whoever can act as that needs no forged marker.
+func (w *identity) mayRun(key spec.Key, uid uint32) bool {
+	if uid == w.uid {
+		return true
+	}
+	named, ok := w.users[key]
+	return ok && uid == named
 }
 
 // finding is what was concluded of one process.
@@ -124,10 +137,9 @@ func (a *attribution) readMarkers(i int) {
 		}
 		return
 	}
-	b |= a.who.bounds(s.detail)
 	if b&noInstance == 0 {
 		g := a.group(s.detail.markers.Instance)
-		g.claims = append(g.claims, claim{i, key, b})
+		g.claims = append(g.claims, claim{i, key, b | a.bounds(s.detail, key, g)})
 	}
 }
 
@@ -153,16 +165,35 @@ func (w identity) claims(m *spec.Markers) (spec.Key, basis) {
 	return key, byMarkers
 }
 
-// bounds tests what binds a process that is known by its markers alone.
-func (w identity) bounds(d *detail) basis {
+// bounds tests what binds a process that is known by its markers alone: which
+// anybody can copy. The uid has to be the one that the instance was started as,
+// or, where nobody knows of the instance, one that its manifest allows.
+func (a *attribution) bounds(d *detail, key spec.Key, g *gathering) basis {
 	var b basis
-	if d.uid != w.uid || d.euid != w.uid {
+	allowed := d.uid == d.euid
+	if g != nil && g.witness.ID != "" {
+		allowed = allowed && d.uid == a.who.uidOf(&g.witness)
+	} else {
+		allowed = allowed && a.who.mayRun(key, d.uid)
+	}
+	if !allowed {
 		b |= otherUID
+	}
+	if d.setID {
+		b |= setID
 	}
 	if d.nested {
 		b |= otherNamespace
 	}
 	return b
+}
+
+// uidOf is the uid that a witnessed instance was started as.
+func (w *identity) uidOf(by *Witness) uint32 {
+	if by.UID != 0 {
+		return by.UID
+	}
+	return w.uid
 }
 
 // refused says that no child can have this pid.
@@ -214,8 +245,8 @@ func (a *attribution) unwitnessed(i int) finding {
 	if b&byMarkers == 0 {
 		return f
 	}
-	f.basis |= a.who.bounds(d)
-	if f.basis&(otherUID|otherNamespace) != 0 {
+	f.basis |= a.bounds(d, key, a.groups[d.markers.Instance])
+	if f.basis&unbound != 0 {
 		return f
 	}
 	if b&noInstance != 0 {

@@ -11,11 +11,25 @@ import (
 // onceStall bounds what is read of a single process.
 const onceStall = 2 * time.Second
 
-// procDir is the process table that single processes are read from. It stays
-// open for as long as the program runs.
-var procDir = sync.OnceValues(func() (int, error) {
-	return unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-})
+// procDir is the process table that single processes are read from. Once it
+// could be opened it stays open for as long as the program runs.
+var procDir struct {
+	sync.Mutex
+	fd int
+}
+
+func openProcDir() (int, error) {
+	procDir.Lock()
+	defer procDir.Unlock()
+	if procDir.fd > 0 {
+		return procDir.fd, nil
+	}
+	fd, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		procDir.fd = fd
+	}
+	return fd, err
+}
 
 // readers are kept for their buffers.
 var readers sync.Pool
@@ -27,7 +41,7 @@ func once[T any](read func(*reader) (T, error)) (T, error) {
 		value T
 		err   error
 	}
-	fd, err := procDir()
+	fd, err := openProcDir()
 	if err != nil {
 		var none T
 		return none, fmt.Errorf("cannot open the process table: %v", err)
@@ -39,6 +53,9 @@ func once[T any](read func(*reader) (T, error)) (T, error) {
 			r = newReader(fd)
 		}
 		value, err := read(r)
+		if failure := r.failure(); failure != nil {
+			err = failure
+		}
 		readers.Put(r)
 		done <- outcome{value, err}
 	}()

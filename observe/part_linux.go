@@ -15,6 +15,7 @@ type part struct {
 	targets []target
 	out     []sighting // a row each; empty where the process is gone
 	done    atomic.Int64
+	failed  error // set before ended is closed
 	ended   chan struct{}
 	left    atomic.Bool // nobody waits any more
 }
@@ -34,6 +35,9 @@ func (t *table) readPart(ctx context.Context, targets []target, next []sighting,
 		}
 		if err == nil && n == len(targets) {
 			return nil
+		}
+		if err != nil && p.hasEnded() {
+			return err // the reader has come back
 		}
 		t.readers[number] = newReader(t.proc)
 		t.lent.Store(true)
@@ -68,11 +72,23 @@ func (p *part) run(r *reader, w *sights) {
 		}
 		target := p.targets[i]
 		s, ok := r.see(&target, w)
+		if p.failed = r.failure(); p.failed != nil {
+			return
+		}
 		if !ok {
 			s = sighting{}
 		}
 		p.out[i] = s
 		p.done.Store(int64(i + 1))
+	}
+}
+
+func (p *part) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -85,7 +101,7 @@ func (t *table) await(ctx context.Context, p *part) (int, error) {
 	for {
 		select {
 		case <-p.ended:
-			return len(p.targets), nil
+			return int(p.done.Load()), p.failed
 		case <-ctx.Done():
 			p.left.Store(true)
 			return int(p.done.Load()), fmt.Errorf("cannot read the process table in time: %w", ctx.Err())

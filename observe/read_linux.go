@@ -42,7 +42,7 @@ func (r *reader) see(t *target, w *sights) (sighting, bool) {
 		}
 	}
 	if !r.seeState(&s) {
-		return s, false
+		return r.unseen(s)
 	}
 	if t.was.Start != 0 && s.Ident != t.was.Ident {
 		// The number has passed to another process: nothing of the old holds.
@@ -53,6 +53,18 @@ func (r *reader) see(t *target, w *sights) (sighting, bool) {
 		s.block()
 	case readWhole:
 		return s, r.seeEnviron(&s, w)
+	}
+	return s, true
+}
+
+// unseen is what a process is whose state could not be read. One that may not be
+// read (hidepid=1 of proc(5)) is not gone: what was known of it still holds.
+func (r *reader) unseen(s sighting) (sighting, bool) {
+	if r.errno != unix.EACCES && r.errno != unix.EPERM {
+		return s, false
+	}
+	if s.Start == 0 {
+		s.environ, s.settled = environDenied, true
 	}
 	return s, true
 }
@@ -135,6 +147,12 @@ func (r *reader) describe(s *sighting, m spec.Markers) bool {
 		return false // a thread; its process stands for it
 	}
 	d := &detail{markers: m, uid: st.uid, euid: st.euid, nested: st.nested}
+	if d.uid == 0 && d.euid == 0 {
+		// Of root alone. Others' programs count as secure for capabilities of
+		// their file too, which give nobody another's uid.
+		data, errno = r.read(pid, "auxv")
+		d.setID = errno == 0 && parseSecure(data) || errno != 0 && errno != unix.ENOENT
+	}
 	if data, errno = r.read(pid, "stat"); errno == 0 {
 		d.command = string(statComm(data))
 	}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"unsafe"
@@ -16,6 +17,31 @@ type reader struct {
 	name []byte
 	data []byte
 	rows []sighting // what a part puts its results in
+	// failed is why something could not be read that says nothing about the
+	// process: there was no descriptor or no memory to be had. It stays until
+	// failure has told it.
+	failed unix.Errno
+	// errno is that of the last open.
+	errno unix.Errno
+}
+
+// failure tells, once, that what was read is not to be believed: what could not
+// be opened for want of a descriptor would pass for gone.
+func (r *reader) failure() error {
+	errno := r.failed
+	r.failed = 0
+	if errno == 0 {
+		return nil
+	}
+	return fmt.Errorf("cannot read the process table: %w", errno)
+}
+
+// note keeps an error that is the machine's, not the process's.
+func (r *reader) note(errno unix.Errno) {
+	switch errno {
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOBUFS:
+		r.failed = errno
+	}
 }
 
 // Sizes of buffers. Environments are read whole, up to more than execve(2)
@@ -64,6 +90,8 @@ func (r *reader) open(pid int32, file string) (int, unix.Errno) {
 		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(r.proc),
 			uintptr(unsafe.Pointer(r.path(pid, file))), unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0)
 		if errno != unix.EINTR {
+			r.errno = errno
+			r.note(errno)
 			return int(fd), errno
 		}
 	}
@@ -80,6 +108,7 @@ func (r *reader) readAll(fd int) ([]byte, unix.Errno) {
 		case errno == unix.EINTR:
 			continue
 		case errno != 0:
+			r.note(errno)
 			return nil, errno
 		}
 		filled += int(n)

@@ -307,7 +307,7 @@ func TestScanLeavesOurselvesOut(t *testing.T) {
 	// The controller may have been started from within a workload of its own.
 	id, env := marked(t)
 	self := selfSighting(t, env)
-	a := attribute(identity{testOwner, uint32(os.Geteuid()), os.Getpid()}, []sighting{self}, nil, nil)
+	a := attribute(identity{owner: testOwner, uid: uint32(os.Geteuid()), self: os.Getpid()}, []sighting{self}, nil, nil)
 	if len(a.findings) != 1 || a.findings[0].verdict != NotOurs {
 		t.Errorf("we are taken for a member of %v: %+v", id, a.findings)
 	}

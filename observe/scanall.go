@@ -60,8 +60,9 @@ func claimants(rows []sighting) []identity {
 			continue
 		}
 		d := rows[i].detail
-		if who := (identity{owner: d.markers.Owner, uid: d.uid}); !slices.Contains(all, who) {
-			all = append(all, who)
+		known := func(who identity) bool { return who.owner == d.markers.Owner && who.uid == d.uid }
+		if !slices.ContainsFunc(all, known) {
+			all = append(all, identity{owner: d.markers.Owner, uid: d.uid})
 		}
 	}
 	return all

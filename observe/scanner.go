@@ -37,10 +37,12 @@ type Scanner struct {
 	deadline time.Duration
 	table    *table
 	complete bool
+	stale    bool // the last scan has failed
 	last     Snapshot
 	known    []Witness // of the last scan
 	parent   parenthood
 	groups   map[spec.Instance]*gathering // of the last scan
+	accounts map[string]int64             // uids of users, by the form of the manifest; -1 for none
 }
 
 // NewScanner opens the process table. It fails with ErrUnsupported where
@@ -75,22 +77,34 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 	}
 	changed, err := s.table.refresh(ctx, s.policy(known, depth))
 	if err != nil {
-		s.last.Err = err
-		return s.last
+		return s.fail(err)
 	}
+	changed = s.resolveUsers(known, depth) || changed || s.stale
 	if !slices.EqualFunc(known, s.known, sameWitness) {
 		s.known, changed = slices.Clone(known), true
 	}
 	if changed || !s.complete || anyEnded(s.last.Instances) {
 		a := attribute(s.who, s.table.rows, known, s.last.Instances)
 		a.claimOrphans(&s.parent)
+		next := s.assemble(a, began)
+		if err := s.table.failure(); err != nil {
+			return s.fail(err)
+		}
 		s.parent.remember(a, s.groups, tick)
 		s.groups = a.groups
-		s.last = s.assemble(a, began)
+		s.last = next
 	}
-	s.complete = true
+	s.complete, s.stale = true, false
 	s.last.Complete, s.last.Began, s.last.Err = true, began, nil
 	s.last.Blocked = s.table.blocked()
+	return s.last
+}
+
+// fail gives what was known before. What has been read since then has still to
+// be concluded.
+func (s *Scanner) fail(err error) Snapshot {
+	s.stale = true
+	s.last.Err = err
 	return s.last
 }
 
@@ -106,7 +120,8 @@ func (s *Scanner) policy(known []Witness, depth Depth) *policy {
 
 func sameWitness(a, b Witness) bool {
 	return a.ID == b.ID && a.Main == b.Main && a.Key == b.Key && a.Handle == b.Handle &&
-		a.Ledger == b.Ledger && a.HeldUntil == b.HeldUntil && a.Hash == b.Hash && a.OnExit == b.OnExit && a.Log == b.Log &&
+		a.Ledger == b.Ledger && a.HeldUntil == b.HeldUntil && a.User == b.User && a.UID == b.UID &&
+		a.Hash == b.Hash && a.OnExit == b.OnExit && a.Log == b.Log &&
 		a.Scope == b.Scope && a.StartedAt.Equal(b.StartedAt)
 }
 

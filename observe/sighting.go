@@ -45,10 +45,13 @@ type detail struct {
 	markers   spec.Markers
 	uid, euid uint32
 	nested    bool // lives in a PID namespace below ours
-	command   string
-	cgroup    string
-	scope     string // name of the scope of ours in cgroup, and its instance
-	scopeOf   spec.Instance
+	// setID says of a process of root that another user started it, by way of a
+	// set-user-ID program, and so may have written its environment.
+	setID   bool
+	command string
+	cgroup  string
+	scope   string // name of the scope of ours in cgroup, and its instance
+	scopeOf spec.Instance
 }
 
 // environState is what came of reading an environment.

@@ -33,6 +33,10 @@ type Snapshot struct {
 	Unreadable int
 	// Blocked are pids whose reading did not come back in time.
 	Blocked []int
+	// Users are the workloads of which the scan knew that they run as another
+	// user than the controller, and as whom; the loop sets it. What a scan that
+	// did not know it says of the processes of such a workload proves nothing.
+	Users map[spec.Key]string
 	// Listeners says for each TCP port that was asked about who listens on it,
 	// and when that was read. A port that nobody listens on has an entry with
 	// Listening false. WithListeners adds to it and keeps what is there.
@@ -60,6 +64,9 @@ type Instance struct {
 	// Doubtful are processes that cannot be told but that a witness connects
 	// with this instance: they prevent a twin and are never signalled.
 	Doubtful []*Process
+	// UID is the user that it was started as, where that is another than the
+	// controller's; 0 is the controller's own. (Only root can start as another.)
+	UID uint32
 	// StartedAt is the wall time of the spawn (from the start tick, if the
 	// instance was adopted).
 	StartedAt time.Time
@@ -127,12 +134,16 @@ type Exit struct {
 	Alone bool
 }
 
-// Witness is what is known of an instance beside what environments say. One
-// without an ID says that something is being started, or was, that is no known
-// instance: an orphan may have come from there.
+// Witness is what is known of an instance beside what environments say.
+//
+// One without an ID is about the workload. With User it says who its manifest has
+// it run as, in the form of the manifest; without, that something is being
+// started, or was, that is no known instance: an orphan may have come from there.
 type Witness struct {
 	Key    spec.Key
 	ID     spec.Instance
+	User   string
+	UID    uint32 // as Instance.UID
 	Hash   spec.Hash
 	OnExit spec.OnControllerExit
 	Main   Ident // the main process, alive or not

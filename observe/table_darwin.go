@@ -24,6 +24,9 @@ func openTable(o ScannerOptions) (*table, error) {
 
 func (t *table) close() error { return nil }
 
+// failure is none: what could not be read has been told by refresh.
+func (t *table) failure() error { return nil }
+
 // blocked is empty: sysctl(3) does not wait for other processes.
 func (t *table) blocked() []int { return nil }
 

@@ -83,7 +83,12 @@ func (t *table) refresh(ctx context.Context, p *policy) (bool, error) {
 	}
 	next = slices.DeleteFunc(next, func(s sighting) bool { return s.PID == 0 })
 	t.rows, t.spare = next, t.rows[:0]
-	return t.readBare() || changed, nil
+	return t.readBare() || changed, t.failure()
+}
+
+// failure tells, once, that one of the readers could not read.
+func (t *table) failure() error {
+	return errors.Join(t.readers[0].failure(), t.readers[1].failure())
 }
 
 // plausible refuses a listing that does not show what must be there. A /proc

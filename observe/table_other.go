@@ -18,6 +18,8 @@ func openTable(ScannerOptions) (*table, error) { return nil, ErrUnsupported }
 
 func (t *table) close() error { return nil }
 
+func (t *table) failure() error { return nil }
+
 func (t *table) blocked() []int { return nil }
 
 func (t *table) refresh(context.Context, *policy) (bool, error) { return false, ErrUnsupported }

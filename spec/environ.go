@@ -19,6 +19,10 @@ type EnvInputs struct {
 	Dir     string
 	Ports   PortMap
 	Markers Markers
+	// Account is what a user that is not the controller's brings along (HOME,
+	// USER, LOGNAME, SHELL), as NAME=value. It takes the place of what is
+	// inherited, and of what leads to the places of the controller's user.
+	Account []string
 }
 
 // defaultPath is what a child finds programs with where nothing says otherwise:
@@ -27,15 +31,19 @@ const defaultPath = "/bin:/usr/bin"
 
 // Environ builds the environment of a child, as NAME=value without duplicates,
 // in an order that depends on the inputs alone. A later one of these wins over
-// an earlier: what is inherited, PWD and the ports, the env files, env. The
-// markers cannot be overridden.
+// an earlier: what is inherited, the account, PWD and the ports, the env files,
+// env. The markers cannot be overridden.
 //
 // It fails, naming the variable, for one that the kernel would not take, for a
 // required file that is not in Files, and for a file that cannot be understood
 // or that sets a variable of the controller's own.
 func Environ(o *Object, in EnvInputs) ([]string, error) {
 	e := newEnvironment(len(in.Inherit) + 16)
-	e.inherit(in.Inherit, o.Spec.InheritEnv)
+	e.inherit(in.Inherit, o.Spec.InheritEnv, len(in.Account) > 0)
+	for _, a := range in.Account {
+		name, _, _ := strings.Cut(a, "=")
+		e.put(name, a)
+	}
 	for _, m := range in.Markers.Environ() {
 		name, value, _ := strings.Cut(m, "=")
 		e.set(name, value)
@@ -95,12 +103,13 @@ func (e *environment) lookup(name string) (string, bool) {
 }
 
 // inherit takes over what the globs let through. The first of two equal names
-// counts, as for getenv(3).
-func (e *environment) inherit(from, globs []string) {
+// counts, as for getenv(3). What is the controller's user's alone is not for
+// another user.
+func (e *environment) inherit(from, globs []string, otherUser bool) {
 	all := slices.Contains(globs, "*")
 	for _, entry := range from {
 		name, _, found := strings.Cut(entry, "=")
-		if !found || name == "" || neverInherited(name) {
+		if !found || name == "" || neverInherited(name) || otherUser && personal(name) {
 			continue
 		}
 		if _, twice := e.index[name]; !twice && (all || matchesAny(globs, name)) {
@@ -134,6 +143,18 @@ func WithoutControllers(environ []string) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return neverInherited(name)
 	})
+}
+
+// personal tells the variables that name a place, or the session, of one user
+// (the XDG Base Directory Specification, pam_systemd(8), environ(7)).
+func personal(name string) bool {
+	switch name {
+	case "HOME", "USER", "LOGNAME", "SHELL", "MAIL", "DBUS_SESSION_BUS_ADDRESS",
+		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+		"XDG_SESSION_ID", "XDG_SEAT", "XDG_VTNR":
+		return true
+	}
+	return false
 }
 
 // ports sets PORT to the first port that is declared (an unnamed one before

@@ -31,7 +31,15 @@ func TestEnviron(t *testing.T) {
 			"HOME=/root", "HOMES=x", "LC_ALL=C", "XY=1", "XYZ=1", "LISTEN_FDS=1", "PATH=/opt",
 		}}, []string{"HOME=/root", "LC_ALL=C", "XY=1", "PATH=/bin:/usr/bin"}},
 		"an empty list takes nothing": {"  inheritEnv: []\n", EnvInputs{Inherit: []string{"A=1"}}, []string{"PATH=/bin:/usr/bin"}},
-		"PWD":                         {"", EnvInputs{Inherit: []string{"PATH=", "PWD=/old"}, Dir: "/srv"}, []string{"PATH=", "PWD=/srv"}},
+		"another user's account takes the place of what is the controller's user's": {
+			"  env: [{name: SHELL, value: /bin/true}]\n",
+			EnvInputs{
+				Inherit: []string{"HOME=/root", "PATH=x", "USER=root", "XDG_RUNTIME_DIR=/run/user/0", "DBUS_SESSION_BUS_ADDRESS=x", "MAIL=x", "LANG=C"},
+				Account: []string{"HOME=/home/a", "USER=a", "LOGNAME=a", "SHELL=/bin/sh"},
+			},
+			[]string{"PATH=x", "LANG=C", "HOME=/home/a", "USER=a", "LOGNAME=a", "SHELL=/bin/true"},
+		},
+		"PWD": {"", EnvInputs{Inherit: []string{"PATH=", "PWD=/old"}, Dir: "/srv"}, []string{"PATH=", "PWD=/srv"}},
 		"env wins over files, later over earlier": {
 			"  envFrom: [{file: {path: one}}, {file: {path: two}}, {file: {path: none, optional: true}}]\n  env: [{name: C, value: env}, {name: D, value: env}, {name: D, value: last}]\n",
 			EnvInputs{Inherit: []string{"PATH=x", "A=i", "B=i"}, Files: map[string][]byte{"one": []byte("A=one\nB=one\nC=one"), "two": []byte("B=$(A)\nC=two\n")}},

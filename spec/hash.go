@@ -46,6 +46,7 @@ var restarts = []string{
 	"ports",
 	"resources",
 	"scope",
+	"user",
 	"workingDir",
 }
 

@@ -52,6 +52,7 @@ func TestGoldenHashes(t *testing.T) {
 		"small":   smallManifest,
 		"full":    fullManifest,
 		"minimal": "{apiVersion: proc-controller.dev/v1alpha1, kind: Agent, metadata: {name: a}, spec: {command: [a]}}",
+		"user":    "{apiVersion: proc-controller.dev/v1alpha1, kind: Agent, metadata: {name: a}, spec: {command: [a], user: nobody}}",
 	}
 	for name, m := range manifests {
 		got := string(HashOf(decodeOne(t, m), hashFiles))
@@ -73,7 +74,7 @@ func TestGoldenHashes(t *testing.T) {
 // default leaves no trace.
 func TestHashDoesNotSeeDefaults(t *testing.T) {
 	base := decodeOne(t, smallManifest)
-	for _, line := range []string{"args: []", `inheritEnv: ["*"]`, "onControllerExit: Stop", "scope: Auto", "resources: {limits: {}}", `workingDir: ""`, "envFrom: []"} {
+	for _, line := range []string{"args: []", `inheritEnv: ["*"]`, "onControllerExit: Stop", "scope: Auto", "resources: {limits: {}}", `workingDir: ""`, "envFrom: []", `user: ""`} {
 		o := decodeOne(t, smallManifest+"  "+line+"\n")
 		if HashOf(o, nil) != HashOf(base, nil) {
 			t.Errorf("%s changes the hash", line)
@@ -91,7 +92,7 @@ func TestHashSeesWhatRestarts(t *testing.T) {
 	for _, change := range []string{
 		"args: [a]", "args: [ab]", "args: [a, b]", `args: [""]`, "workingDir: /a", "envFrom: [{file: {path: a}}]", "envFrom: [{file: {path: a, optional: true}}]",
 		"inheritEnv: []", "inheritEnv: [A]", "onControllerExit: Keep", "scope: Required",
-		"resources: {limits: {memory: 1Gi}}", `resources: {limits: {cpu: "1"}}`, "resources: {limits: {pids: 1}}",
+		"resources: {limits: {memory: 1Gi}}", `resources: {limits: {cpu: "1"}}`, "resources: {limits: {pids: 1}}", "user: nobody", "user: 65534", "user: nobody:nogroup",
 	} {
 		h := HashOf(decodeOne(t, smallManifest+"  "+change+"\n"), nil)
 		if other, twin := seen[h]; twin {

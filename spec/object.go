@@ -46,6 +46,9 @@ type Spec struct {
 	// InheritEnv are names or globs of what is taken from the controller's own
 	// environment. Default: everything ("*"). An empty list takes nothing.
 	InheritEnv []string `json:"inheritEnv"`
+	// User is the user that the workload runs as, where the controller runs as
+	// root: NAME, UID, NAME:GROUP or UID:GID. Default: the controller's own.
+	User string `json:"user,omitempty" unquoted:"number"`
 	// Ports are the TCP ports that the workload listens on.
 	Ports []Port `json:"ports,omitempty"`
 	// Replicas is the number of main processes wanted. Default 1.

@@ -18,6 +18,12 @@ const (
 	ReasonDeletionHeld   Reason = "DeletionHeld" // gone, but not believed yet
 )
 
+// Reasons of what the host lacks.
+const (
+	ReasonNotRecorded Reason = "NotRecorded" // ledger and events cannot be written
+	ReasonNoLinger    Reason = "NoLinger"    // the user manager ends with the session
+)
+
 // Reasons of decisions, events and conditions.
 const (
 	ReasonNotObserved     Reason = "NotObserved"     // first scan or read not done, or scan failed
@@ -63,6 +69,8 @@ const (
 	ReasonWrapperFailed    Reason = "WrapperFailed" // in a scope; the program may have run
 	ReasonLimitsNotApplied Reason = "LimitsNotApplied"
 	ReasonLogFile          Reason = "LogFileFailed"
+	ReasonUserUnknown      Reason = "UserUnknown"
+	ReasonUserRefused      Reason = "UserRefused" // only root can start as another user
 )
 
 // Reasons of a Termination.

@@ -27,6 +27,7 @@ func problemsOf(o *Object) []problem {
 	c.header(o)
 	c.metadata(&o.Metadata)
 	c.command(&o.Spec)
+	c.user(o.Spec.User)
 	c.environment(&o.Spec)
 	c.ports(&o.Spec)
 	c.lifecycle(&o.Spec)

@@ -86,6 +86,10 @@ var elsewhere = map[string]string{
 	"stop_signal":   "stopSignal",
 	"gracePeriod":   "terminationGracePeriodSeconds",
 	"fileRef":       "file",
+	// The user of a Pod is a number two levels down.
+	"securityContext": "user",
+	"runAsUser":       "user",
+	"runAs":           "user",
 }
 
 // unknown reports a field that is not there, with what was probably meant.

@@ -54,6 +54,7 @@ type Journal struct {
 	once sync.Once
 
 	mu      sync.Mutex
+	failure error // why the disk takes nothing at present
 	queue   []any
 	dropped int // since the queue was last empty
 
@@ -203,6 +204,7 @@ func (j *Journal) write() {
 		j.unwritten = j.unwritten[:0]
 		if j.failing {
 			j.failing = false
+			j.setFailure(nil)
 			j.o.Log.Info("the disk takes records again", "file", j.file.path)
 		}
 	}
@@ -213,6 +215,21 @@ func (j *Journal) fail(err error) {
 		j.o.Log.Error(err, "cannot write records, trying again", "file", j.file.path)
 	}
 	j.failing, j.retryAt = true, time.Now().Add(j.o.retry)
+	j.setFailure(err)
+}
+
+func (j *Journal) setFailure(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.failure = err
+}
+
+// Failure says why the disk takes no records at present; nil when it does, or
+// when nothing has had to be written. It may be called from many goroutines.
+func (j *Journal) Failure() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failure
 }
 
 // encode takes a batch from the queue and appends its lines to buf.

@@ -93,6 +93,9 @@ func (m *Memory) Forget(file string) {
 	m.journal.Append(remembered{File: file, Gone: true})
 }
 
+// Failure is that of the journal behind it; see Journal.Failure.
+func (m *Memory) Failure() error { return m.journal.Failure() }
+
 // Close writes what is not written yet; see Journal.Close.
 func (m *Memory) Close(ctx context.Context) error { return m.journal.Close(ctx) }
 

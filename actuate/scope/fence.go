@@ -69,6 +69,9 @@ type Request struct {
 	Dir    string
 	Policy spec.ScopePolicy
 	Limits spec.Limits
+	// OtherUser says that the child becomes another user than the controller's,
+	// as whom a user manager starts nothing.
+	OtherUser bool
 }
 
 // Fence is what stands around one child: how it is to be started, and whether

@@ -35,6 +35,9 @@ func systemdRun() (string, bool) {
 // systemdFence makes f a scope of the user manager, if a probe scope with the
 // child's environment, directory and limits works at this moment.
 func (s *Scopes) systemdFence(ctx context.Context, f *Fence, r Request) (why string) {
+	if r.OtherUser {
+		return "a user manager starts nothing as another user"
+	}
 	program, ok := systemdRun()
 	if !ok {
 		return "there is no systemd-run in /usr/bin or /bin"

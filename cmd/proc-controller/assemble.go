@@ -13,6 +13,7 @@ import (
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
 	"github.com/proc-controller/proc-controller/spec/source"
 )
 
@@ -32,6 +33,7 @@ type machine struct {
 	guard      *actuate.Guard // nil where there is none
 	controller *controller.Controller
 	server     *api.Server
+	around     surroundings
 	// closers undo what was opened, the last first.
 	closers []func()
 }
@@ -66,6 +68,7 @@ func (m *machine) open(f *runFlags) error {
 		return err
 	}
 	m.log.Info("starting", "manifests", m.place.manifests, "owner", m.place.owner, "pid", os.Getpid(), "version", thisVersion().Version)
+	m.lookAround(mode)
 	m.prepareManifests()
 	m.records = m.openRecords(state, m.formerMirror())
 	if err := m.openSource(f, m.records.memory); err != nil {
@@ -91,7 +94,7 @@ func (m *machine) open(f *runFlags) error {
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator,
 		Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
 		Boot: observe.BootID(), PID: os.Getpid(),
-		Log: m.log, OnReady: func() { m.ready(socket) },
+		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
 	m.server, err = api.Listen(api.Options{
 		Path: socket, Viewer: m.controller, Log: m.log,
@@ -120,6 +123,15 @@ func (m *machine) postGuard(f *runFlags, state string, mode scope.Mode) {
 	m.closing(m.guard.Dismiss)
 }
 
+// lookAround warns of what will matter later.
+func (m *machine) lookAround(mode scope.Mode) {
+	here := thisSession(m.place.uid)
+	m.around.lingers = func() (spec.Finding, bool) { return here.endsWithLogout(mode) }
+	if f, warn := m.around.lingers(); warn {
+		m.log.Info("workloads will end with the session", "reason", f.Reason, "cause", f.Message)
+	}
+}
+
 // prepareState makes the state directory. Without one the controller is as
 // right, and only remembers less: the answer is then empty.
 func (m *machine) prepareState() (string, error) {
@@ -133,6 +145,7 @@ func (m *machine) prepareState() (string, error) {
 		m.log.Info("state directory is not writable", "directory", dir, "cause", err)
 	default:
 		m.log.Info("going on without a state directory", "cause", err)
+		m.around.lost = err.Error()
 		return "", nil
 	}
 	return dir, nil

@@ -75,7 +75,7 @@ func get(ctx context.Context, std streams, at *placeFlags, want selectors, outpu
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	if output == "" || output == "wide" {
-		notes(ctx, std, client, p, want, len(found) == 0 && len(missing) == 0)
+		notes(ctx, std, client, p, want, len(found) == 0 && len(missing) == 0, output == "wide")
 	}
 	for _, m := range missing {
 		std.say(m)
@@ -95,7 +95,7 @@ func writeTable(std streams, found []api.Object, wide bool) error {
 
 // notes tells, to whoever wants to see a table of everything, what the table
 // does not show, and to whoever sees none why.
-func notes(ctx context.Context, std streams, client *api.Client, p place, want selectors, nothing bool) {
+func notes(ctx context.Context, std streams, client *api.Client, p place, want selectors, nothing, wide bool) {
 	if len(want) > 0 {
 		if nothing {
 			fmt.Fprintln(std.err, "No workloads of that kind.")
@@ -104,7 +104,7 @@ func notes(ctx context.Context, std streams, client *api.Client, p place, want s
 	}
 	// The table is what was asked for: notes that cannot be had are no failure.
 	if info, err := client.Controller(ctx); err == nil {
-		writeNotes(std.err, info, nothing, p.manifests)
+		writeNotes(std.err, info, nothing, wide, p.manifests)
 	}
 }
 

@@ -44,6 +44,7 @@ func (m *machine) openRecords(state string, mirror int) records {
 		events := journal.Open(filepath.Join(state, eventsFile), journal.Options{Log: m.log})
 		ledger := journal.Open(path, journal.Options{Log: m.log, Sync: true, Compact: compact})
 		memory := journal.OpenMemory(state, m.log)
+		m.around.state, m.around.journals = state, []written{ledger, events, memory}
 		m.closing(func() { closeAll(events.Close, ledger.Close, memory.Close) })
 		r.events, r.ledger, r.memory = events, ledger, memory
 		r.flush = func() { closeAll(events.Flush, ledger.Flush, memory.Flush) }

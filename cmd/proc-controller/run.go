@@ -101,6 +101,7 @@ func run(ctx context.Context, std streams, at *placeFlags, f *runFlags) error {
 	defer out.Close(lastWords)
 	log := newLogger(out, f.logFormat, f.verbose, lookFor(std.err, os.Getenv))
 	collectLate()
+	reserveThreads()
 	m := &machine{
 		log: log, place: p, notify: &notifier{log: log}, signals: signals, heirloom: heirloom,
 		flushLog: func() { out.Flush(lastWords) },

@@ -185,7 +185,7 @@ func writeNames(w io.Writer, objects []api.Object) error {
 }
 
 // writeNotes tells what a table does not show.
-func writeNotes(w io.Writer, c api.Controller, empty bool, manifests string) {
+func writeNotes(w io.Writer, c api.Controller, empty, wide bool, manifests string) {
 	switch {
 	case !c.Ready:
 		fmt.Fprintf(w, "note: the controller has just begun; not everything has been looked at\n")
@@ -200,6 +200,9 @@ func writeNotes(w io.Writer, c api.Controller, empty bool, manifests string) {
 	}
 	if n := len(c.Blocked); n > 0 {
 		fmt.Fprintf(w, "note: %d %s cannot be read (stuck in the kernel): pid %s\n", n, plural(n, "process", "processes"), strings.Trim(fmt.Sprint(c.Blocked), "[]"))
+	}
+	if n := c.Unreadable; n > 0 && wide { // there are some on most machines
+		fmt.Fprintf(w, "note: %d %s may not be read, and nothing connects %s with a workload\n", n, plural(n, "process", "processes"), plural(n, "it", "them"))
 	}
 }
 

@@ -90,7 +90,7 @@ func TestNotes(t *testing.T) {
 		Blocked:      []int{7, 8},
 	}
 	c.Unattributed[0].PID, c.Unattributed[0].Command = 4711, "sleep"
-	writeNotes(&b, c, true, "/m")
+	writeNotes(&b, c, true, true, "/m")
 	want := `No workloads. Put a manifest into /m to run one.
 note: /m/sub: subdirectories are not read
 note: /m/a.yaml:2:3: a; b
@@ -99,6 +99,15 @@ note: 2 processes cannot be read (stuck in the kernel): pid 7 8
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("notes (-want +got):\n%s", d)
+	}
+	// What cannot be read is there on most machines: a plain table is not the
+	// place for it.
+	for wide, want := range map[bool]string{false: "", true: "note: 1 process may not be read, and nothing connects it with a workload\n"} {
+		b.Reset()
+		writeNotes(&b, api.Controller{Ready: true, Unreadable: 1}, false, wide, "/m")
+		if b.String() != want {
+			t.Errorf("wide %v: %q, want %q", wide, b.String(), want)
+		}
 	}
 }
 

@@ -61,14 +61,17 @@ func (w *watch) add(dir string) {
 		return
 	}
 	if err := w.w.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.fail(fmt.Errorf("%s: %v", dir, err))
+		w.fail(fmt.Errorf("%s: %w", dir, err))
 	}
 }
 
 func (w *watch) fail(err error) {
 	hint := ""
-	if errors.Is(err, syscall.ENOSPC) {
+	switch { // inotify_add_watch(2), inotify_init(2)
+	case errors.Is(err, syscall.ENOSPC):
 		hint = "; raise fs.inotify.max_user_watches"
+	case errors.Is(err, syscall.EMFILE):
+		hint = "; raise fs.inotify.max_user_instances"
 	}
 	w.failed = fmt.Sprintf("no file events, changes are seen by polling only: cannot watch %v%s", err, hint)
 }
