@@ -132,6 +132,9 @@ func endedUnseen(k spec.Key, r InstanceRecord, resetAfter time.Duration) Exited 
 
 // forget drops the history of keys that nothing wants or runs any more.
 func (l *loop) forget() {
+	if l.world.Shutdown != NotShuttingDown {
+		return // whoever only ends what is left has no say in what is wanted
+	}
 	l.foldNoted()
 	for s := range situations(&l.world) {
 		if s.entry != nil || s.history == nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting)+len(s.history.Stops) > 0 {

@@ -152,8 +152,8 @@ func TestLookAlikes(t *testing.T) {
 			return nil
 		})
 	}
-	// A start makes the controller look.
-	r.write("b.yaml", agent("b"))
+	// The end of one that leaves something behind makes the controller look.
+	r.write("b.yaml", manifest("Agent", "b", "command: [sh, -c, 'sleep 1000 & exec sleep 1000']"))
 	r.running("agent/b")
 	r.remove("b.yaml")
 	explained()

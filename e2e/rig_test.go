@@ -215,7 +215,8 @@ func (r *rig) tearDown() {
 		}
 	}
 	r.sweep(crashed)
-	if err := os.RemoveAll(r.dir); err != nil {
+	// A guard may still write down what it has done.
+	if err := within(context.Background(), soon, func() error { return os.RemoveAll(r.dir) }); err != nil {
 		r.t.Errorf("cannot remove the directories of the rig: %v", err)
 	}
 }

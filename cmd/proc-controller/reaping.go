@@ -11,7 +11,6 @@ import (
 
 	"github.com/proc-controller/proc-controller/actuate"
 	"github.com/proc-controller/proc-controller/actuate/journal"
-	"github.com/proc-controller/proc-controller/actuate/lock"
 	"github.com/proc-controller/proc-controller/actuate/scope"
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/observe"
@@ -74,15 +73,12 @@ func (r *reaping) state(log logr.Logger) string {
 	return dir
 }
 
-// lockForReap keeps controllers of the owner from starting meanwhile.
+// lockForReap keeps controllers of the owner from starting meanwhile. A guard
+// that is at work is waited for.
 func (m *machine) lockForReap(state string) error {
-	l, err := lock.Acquire(lock.Options{
-		Owner: m.place.owner, UID: m.place.uid, Manifests: m.place.manifests, State: state, Log: m.log,
-	})
-	if err != nil {
+	if err := m.takeLock(state); err != nil {
 		return &notReaped{owner: m.place.owner, why: err.Error()}
 	}
-	m.closing(l.Release)
 	return nil
 }
 
