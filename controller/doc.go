@@ -23,7 +23,7 @@
 //	History     folded events        Decide, Report   as far as the ledger does
 //	Status      Report               the API          no
 //
-// Decide is total and pure; its rows are in rows.go and start.go. Report makes
+// Decide is total and pure; its rows are in rows.go, stop.go, ports.go and start.go. Report makes
 // status out of the same world and is never on the way of a decision: it runs
 // in the goroutine that asks, on values that do not change.
 //

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -74,60 +73,6 @@ func (p *planner) doubtful(s *situation) (Reason, bool) {
 		}
 	}
 	return Reason{}, false
-}
-
-// portsHeld says that a fixed port which the workload wants is not free, or not
-// yet known to be. A verified stray of ours is stopped; anybody else is named.
-func (p *planner) portsHeld(s *situation) bool {
-	for i := range s.entry.Object.Spec.Ports {
-		port := uint16(s.entry.Object.Spec.Ports[i].Port)
-		if port == 0 {
-			continue
-		}
-		l, fresh := p.listener(port, p.portWait(s))
-		if !fresh {
-			p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: fmt.Sprintf("looking who listens on port %d", port)})
-			return true
-		}
-		if l.Listening {
-			p.portHeld(s, l)
-			return true
-		}
-	}
-	return false
-}
-
-// portWait is how long the workload has been waiting for its port.
-func (p *planner) portWait(s *situation) time.Duration {
-	if s.history == nil || s.history.CrashedAt.IsZero() {
-		return 4 * time.Second
-	}
-	return p.w.Now.Sub(s.history.CrashedAt)
-}
-
-func (p *planner) portHeld(s *situation, l observe.Listener) {
-	holder := fmt.Sprintf("a process of uid %d", l.UID)
-	if len(l.Holders) > 0 {
-		holder = fmt.Sprintf("pid %d (%s, uid %d)", l.Holders[0].PID, l.Command, l.UID)
-	}
-	reason := spec.ReasonPortHeld
-	if in := p.holder(l); in != nil {
-		holder = fmt.Sprintf("%s (%s)", holder, in.Key)
-		if !in.Live() || p.w.History.Of(in.Key).stop(in.ID) != nil {
-			reason = spec.ReasonPortStray // the rows of its own key stop it
-		}
-	}
-	p.why(s.key, Reason{Reason: reason, Detail: fmt.Sprintf("port %d (%s) is held by %s", l.Port, l.Addr, holder)})
-}
-
-// holder finds the instance of ours that holds a port.
-func (p *planner) holder(l observe.Listener) *observe.Instance {
-	for _, in := range p.w.Observed.Instances {
-		if held(l, in) {
-			return in
-		}
-	}
-	return nil
 }
 
 // finished is how many replicas have done what their restart policy asks for.
