@@ -12,28 +12,9 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
-
-// transcript collects output that is read while it is still written.
-type transcript struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (tr *transcript) Write(p []byte) (int, error) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.buf.Write(p)
-}
-
-func (tr *transcript) String() string {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.buf.String()
-}
 
 // object is what `get -o json` shows of a workload, as far as the tests look.
 type object struct {
