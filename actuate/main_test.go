@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
@@ -36,7 +37,9 @@ func TestMain(m *testing.M) {
 		playController()
 	case "blocked":
 		// Executes a controller with SIGTERM and SIGUSR1 blocked, as a careless
-		// parent would.
+		// parent would, and with signal 32 ignored, as make(1) does.
+		ignore := [8]uint64{1}
+		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, 32, uintptr(unsafe.Pointer(&ignore)), 0, 8, 0, 0)
 		var set unix.Sigset_t
 		set.Val[0] = 1<<(unix.SIGTERM-1) | 1<<(unix.SIGUSR1-1)
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, &set, nil)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,10 +51,27 @@ func closeOnExecByList() {
 // respects, or leaves alone, are ever found here.
 func defaultIgnored() {
 	for _, sig := range ignoredSignals() {
+		if sig == threadCancel || sig == threadSetID {
+			setDefault(sig)
+			continue
+		}
 		drain := make(chan os.Signal, 1)
 		// A full channel drops: the signal is for nobody.
 		signal.Notify(drain, sig)
 	}
+}
+
+// The two signals that the C library keeps for itself (nptl(7)). The runtime
+// does not catch them, and posix_spawn(3) of glibc starts every program with
+// them ignored, so that whatever make(1) runs has them so.
+const threadCancel, threadSetID = syscall.Signal(32), syscall.Signal(33)
+
+// setDefault gives a signal that the runtime leaves alone its default disposition
+// back (rt_sigaction(2)): a struct of zeros is SIG_DFL without flags or mask.
+func setDefault(sig syscall.Signal) {
+	var action [8]uint64
+	const setSize = 8
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, setSize, 0, 0)
 }
 
 // ignoredSignals reads the dispositions from proc_pid_status(5), since
