@@ -50,7 +50,7 @@ var publicCopy = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(filepath.Dir(controllerBinary), "e2e-payload")
 	data, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
-		err = os.WriteFile(path, data, 0o755)
+		err = writeProgram(path, data)
 	}
 	return path, err
 })

@@ -217,7 +217,7 @@ func copyForOthers(t *testing.T, cmd *exec.Cmd) error {
 		return err
 	}
 	cmd.Path = dir + "/self"
-	if err := os.WriteFile(cmd.Path, content, 0o755); err != nil {
+	if err := writeProgram(cmd.Path, content); err != nil {
 		return err
 	}
 	return os.Chmod(dir, 0o755)

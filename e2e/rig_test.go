@@ -272,3 +272,12 @@ func (r *rig) remove(name string) {
 		r.t.Fatal(err)
 	}
 }
+
+// writeProgram writes a program that is to be executed at once. No process is
+// forked meanwhile: one that another test starts would hold the file open for
+// writing until its execve(2), and executing it would fail with ETXTBSY.
+func writeProgram(path string, content []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, content, 0o755)
+}

@@ -64,7 +64,7 @@ func (r *rig) ownBinary() (install func(content []byte)) {
 	install = func(content []byte) {
 		n++
 		file := filepath.Join(r.dir, fmt.Sprintf("pc-%d", n))
-		if err := os.WriteFile(file, content, 0o755); err != nil {
+		if err := writeProgram(file, content); err != nil {
 			r.t.Fatal(err)
 		}
 		if err := os.Symlink(file, link+".new"); err != nil {

@@ -142,7 +142,7 @@ func TestForgedMarkers(t *testing.T) {
 	program := filepath.Join(r.dir, "set-id")
 	self, err := os.ReadFile(os.Args[0])
 	must(t, err)
-	must(t, os.WriteFile(program, self, 0o755))
+	must(t, writeProgram(program, self))
 	must(t, os.Chmod(program, 0o755|os.ModeSetuid))
 
 	r.write("a.yaml", agent("a", "onControllerExit: Keep"))
