@@ -30,8 +30,8 @@ type GuardOptions struct {
 // our direct children.
 //
 // The process has a session of its own, no parent-death signal and no marker,
-// and hears none of the signals that are meant to end us. If it ends before us,
-// another one takes its place.
+// and, once it stands, hears none of the signals that are meant to end us. If it
+// ends before us, another one takes its place.
 type Guard struct {
 	a       *Actuator
 	o       GuardOptions
@@ -46,12 +46,12 @@ type Guard struct {
 	ident observe.Ident // of the present one; zero while there is none
 }
 
-// Pauses before a guard that has ended is replaced. One that lasted for
-// guardSteady is replaced at once.
+// Pauses before a guard that has ended is replaced. The first, and one that lasted
+// for guardSteady, is replaced at once: until then nothing guards.
 const (
 	guardPause    = 100 * time.Millisecond
 	guardMaxPause = time.Minute
-	guardSteady   = 10 * time.Second
+	guardSteady   = time.Second
 )
 
 // StartGuard starts a guard, or goes on with the one of the former image of this
@@ -148,7 +148,7 @@ func (g *Guard) fork() (child, error) {
 
 // keep replaces a guard that has ended, until Dismiss.
 func (g *Guard) keep() {
-	pause := guardPause
+	pause := time.Duration(0)
 	for {
 		began := time.Now()
 		c := g.present()

@@ -108,7 +108,9 @@ func (a *Actuator) Bequeath(g *Guard) (h Heritage, keep []int) {
 }
 
 // heldBack are the signals that wait while one image follows another: before it
-// has begun to catch them they would end it.
+// has begun to catch them they would end it. The runtime of the new image lets
+// those through, in its first moment, that mean an end (blockableSig in
+// runtime/signal_unix.go), so for some milliseconds they end it after all.
 var heldBack = []syscall.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGTERM, unix.SIGUSR2}
 
 // Exec puts a program in the place of this one, with the same pid and the same

@@ -73,9 +73,9 @@ func (p *planner) portWait(s *situation) time.Duration {
 }
 
 func (p *planner) portHeld(s *situation, l observe.Listener) {
-	holder := fmt.Sprintf("a process of uid %d", l.UID)
+	holder := "a process of user " + l.User
 	if len(l.Holders) > 0 {
-		holder = fmt.Sprintf("pid %d (%s, uid %d)", l.Holders[0].PID, l.Command, l.UID)
+		holder = fmt.Sprintf("pid %d (%s, user %s)", l.Holders[0].PID, l.Command, l.User)
 	}
 	reason := spec.ReasonPortHeld
 	if in := p.holder(l); in != nil {

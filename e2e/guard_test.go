@@ -21,7 +21,7 @@ func (r *rig) guards() []proc {
 	})
 }
 
-// guard waits until there is exactly one guard, and it is none of those before.
+// guard waits until exactly one guard stands, and it is none of those before.
 func (r *rig) guard(before ...int) proc {
 	r.t.Helper()
 	var g proc
@@ -30,7 +30,9 @@ func (r *rig) guard(before ...int) proc {
 		if len(all) != 1 {
 			return fmt.Errorf("guards: %v", all)
 		}
-		g = all[0]
+		if g = all[0]; g.comm != "proc-guard" {
+			return fmt.Errorf("%v does not stand yet", g)
+		}
 		for _, pid := range before {
 			if g.pid == pid {
 				return fmt.Errorf("still pid %d", pid)

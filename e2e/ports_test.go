@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -40,7 +41,11 @@ func TestPortHeldByAStranger(t *testing.T) {
 			r.start()
 			o := r.until("agent/a", "waits for its port", func(o object) bool { return o.Status.Reason == "PortHeld" })
 			p, _ := lookup(holder)
-			for _, want := range []string{"port " + port, fmt.Sprintf("pid %d", holder), p.comm, fmt.Sprintf("uid %d", os.Getuid())} {
+			me, err := user.Current()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"port " + port, fmt.Sprintf("pid %d", holder), p.comm, "user " + me.Username} {
 				if !strings.Contains(o.Status.Message, want) {
 					t.Errorf("message %q does not name %q", o.Status.Message, want)
 				}

@@ -81,6 +81,15 @@ func lookupAccount(named string) (Account, error) {
 	return a, nil
 }
 
+// UserName is the name of a user; the number where it has none.
+func UserName(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	if entry, err := user.LookupId(number); err == nil {
+		return entry.Username
+	}
+	return number
+}
+
 // lookupUser gives nil for a number without an entry.
 func lookupUser(name string) (*user.User, error) {
 	var unknown user.UnknownUserIdError

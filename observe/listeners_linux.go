@@ -2,8 +2,10 @@ package observe
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,18 +16,30 @@ import (
 // A port with no listener is not in the answer. The holders of a socket are
 // looked for among the members first, and among all processes only where they
 // have none. Nothing is read of any process for a port that nobody listens on.
+// Holders come in the order of their start: the later ones are mostly children
+// that have inherited the socket, if only until they execute their program.
 func (s *Scanner) Listeners(ports []uint16, members []Ident) (map[uint16]Listener, error) {
 	wanted := make(map[uint16]bool, len(ports))
 	for _, p := range ports {
 		wanted[p] = true
 	}
-	h := &holders{found: make(map[uint16]Listener), port: make(map[uint64]uint16), root: s.table.root}
+	h := &holders{found: make(map[uint16]Listener), port: make(map[uint64]uint16), command: make(map[Ident]string), root: s.table.root}
 	for _, file := range []string{"tcp", "tcp6"} {
 		if err := h.sockets(file, wanted); err != nil {
 			return nil, err
 		}
 	}
 	h.search(members)
+	for port, li := range h.found {
+		slices.SortFunc(li.Holders, func(a, b Ident) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID))
+		})
+		if len(li.Holders) > 0 {
+			li.Command = h.command[li.Holders[0]]
+		}
+		li.User = UserName(li.UID)
+		h.found[port] = li
+	}
 	return h.found, nil
 }
 
@@ -35,6 +49,8 @@ type holders struct {
 	found map[uint16]Listener
 	port  map[uint64]uint16 // of each socket, by inode
 	held  map[uint16]bool
+	// command of each holder
+	command map[Ident]string
 }
 
 // sockets reads one table of sockets. A kernel without IPv6 has none for it.
@@ -58,7 +74,8 @@ func (h *holders) sockets(file string, wanted map[uint16]bool) error {
 	return nil
 }
 
-// search looks for holders until each port has one.
+// search looks for holders among the members, and among all processes if a port
+// is left that none of them has.
 func (h *holders) search(members []Ident) {
 	h.held = make(map[uint16]bool, len(h.found))
 	if len(h.found) == 0 {
@@ -81,9 +98,6 @@ func (h *holders) search(members []Ident) {
 		return
 	}
 	for _, e := range all {
-		if len(h.held) == len(h.found) {
-			return
-		}
 		h.look(r, e.pid)
 	}
 }
@@ -139,9 +153,7 @@ func (h *holders) add(r *reader, port uint16, pid int32) {
 			return
 		}
 	}
-	if len(li.Holders) == 0 {
-		li.Command = string(statComm(data))
-	}
+	h.command[id] = string(statComm(data))
 	li.Holders = append(li.Holders, id)
 	h.found[port], h.held[port] = li, true
 }

@@ -6,12 +6,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/spec"
@@ -176,6 +178,43 @@ func TestListeners(t *testing.T) {
 	found, err = s.Listeners([]uint16{port}, nil)
 	if err != nil || len(found) != 0 {
 		t.Errorf("after its end: %+v, %v", found, err)
+	}
+}
+
+// A child has the sockets of its parent open until it executes its program, and
+// may have the lower pid: the parent is the holder that is named.
+func TestListenersNameTheOldestHolder(t *testing.T) {
+	root := fakeProc(t)
+	files := map[string]string{
+		"self/net/tcp": "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
+			"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  4123456789        0 77 1 0 100 0 0 10 0\n",
+		"2001/stat": "2001 (child) S 2002 2001 2001 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9000 0\n",
+		"2002/stat": "2002 (server) S 1 2002 2002 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5000 0\n",
+	}
+	for name, content := range files {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pid := range []string{"2001", "2002"} {
+		fd := filepath.Join(root, pid, "fd", "3")
+		if err := errors.Join(os.Mkdir(filepath.Dir(fd), 0o755), os.Symlink("socket:[77]", fd)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newScanner(t)
+	s.table.root = root
+	found, err := s.Listeners([]uint16{8080}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Listener{
+		Port: 8080, Listening: true, Addr: "127.0.0.1", UID: 4123456789, User: "4123456789", Command: "server",
+		Holders: []Ident{{PID: 2002, Start: 5000}, {PID: 2001, Start: 9000}},
+	}
+	if diff := cmp.Diff(want, found[8080]); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -116,6 +116,7 @@ type Listener struct {
 	Holders []Ident
 	Command string // of the first holder
 	UID     uint32
+	User    string // name of UID; the number where it has none
 }
 
 // Exit is the end of a main process.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -102,6 +103,15 @@ func (c *control) guards() (found []proc) {
 	}
 	return found
 }
+
+// guarded says that a guard stands. One that has been killed a moment ago may not
+// have been replaced yet.
+func (c *control) guarded() bool {
+	return slices.ContainsFunc(c.guards(), func(p proc) bool { return p.comm == guardName && p.state != 'Z' })
+}
+
+// guardName is how a guard that stands shows as comm.
+const guardName = "proc-guard"
 
 // tail is the end of what the controller has said.
 func (c *control) tail(lines int) string {

@@ -189,11 +189,11 @@ func (c *chaos) killGuards(ctx context.Context) {
 // die with it has to be gone before the next thing happens.
 func (c *chaos) crash(ctx context.Context, o op) error {
 	c.tally.crashes++
-	c.unguarded = c.guards <= 0 || o.kind == opCrashBoth
+	c.unguarded = o.kind == opCrashBoth || !c.control.guarded()
 	if err := c.control.end(syscall.SIGKILL); err != nil {
 		return err
 	}
-	if !o.wait || c.guards <= 0 {
+	if !o.wait || c.unguarded {
 		return nil
 	}
 	err := within(ctx, (grace+2)*time.Second+slack, func() error {
