@@ -62,7 +62,7 @@ together with everything that it has started.`,
 	root.AddCommand(
 		newRun(std, &at),
 		newGet(std, &at),
-		newPs(std),
+		newPs(std, &at),
 		newExplain(std, &at),
 		newEvents(std, &at),
 		newReap(std, &at),
