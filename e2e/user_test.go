@@ -55,15 +55,8 @@ func TestUserOfAWorkload(t *testing.T) {
 			must(t, os.RemoveAll(r.state))
 		}
 		r.start()
-		if o := r.running("agent/a"); o.Status.PID != first.Status.PID {
-			t.Errorf("pid %d after the restart, was %d (state forgotten: %v)", o.Status.PID, first.Status.PID, forget)
-		}
-		throughout(t, time.Second, "no twin", func() error {
-			if n := len(marked(r.owner)); n != 2 {
-				return fmt.Errorf("%d processes of the owner, want 2", n)
-			}
-			return nil
-		})
+		r.kept("agent/a", first)
+		throughout(t, time.Second, "no twin", func() error { return r.count(2) })
 	}
 	r.write("a.yaml", body("user: 54321:54321"))
 	second := r.replaced("agent/a", first)
@@ -181,9 +174,7 @@ func TestUserThatIsNotThere(t *testing.T) {
 			t.Errorf("%s: condition %+v", key, c)
 		}
 	}
-	if o := r.running("agent/a"); o.Status.PID != before.Status.PID {
-		t.Errorf("the former program was stopped for one that cannot be started")
-	}
+	r.kept("agent/a", before)
 }
 
 func TestUserIsRefusedWithoutRoot(t *testing.T) {
