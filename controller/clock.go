@@ -17,6 +17,11 @@ func (h History) Clamped(now time.Time) History {
 		for j := range c.Instances {
 			c.Instances[j].StartedAt = clamp(c.Instances[j].StartedAt, now)
 		}
+		for j := range c.Probes {
+			st := &c.Probes[j]
+			st.Since, st.AskedAt, st.FailedAt = clamp(st.Since, now), clamp(st.AskedAt, now), clamp(st.FailedAt, now)
+			st.Busy = false // whoever was asked, the answer does not come here
+		}
 		next.keys[i] = c
 	}
 	return next

@@ -22,6 +22,8 @@ type Options struct {
 	Source   Source
 	Observer Observer
 	Actuator Actuator
+	// Prober is not asked by a controller that clears up, and may be nil there.
+	Prober Prober
 	// Events takes everything that happened, for people; Ledger takes what
 	// Restore needs.
 	Events, Ledger Journal

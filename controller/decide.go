@@ -25,6 +25,7 @@ func Decide(w World) Plan {
 		p.decide(s)
 	}
 	p.stopOrphans()
+	p.handOutAttempts()
 	p.observe()
 	slices.SortStableFunc(p.plan.Actions, func(a, b Action) int {
 		if c := a.Key.Compare(b.Key); c != 0 {
@@ -116,6 +117,8 @@ type planner struct {
 	look bool
 	// listen are ports whose listeners have to be read.
 	listen map[uint16]bool
+	// attempts are those of probes that are due now or soon.
+	attempts []attempt
 }
 
 func (p *planner) act(a Action) { p.plan.Actions = append(p.plan.Actions, a) }

@@ -82,11 +82,14 @@ func happened(es ...Event) func(*World) {
 // exit is the unplanned end of instance n with an exit code, so long before t0.
 func exit(k spec.Key, hash spec.Hash, code int, ago time.Duration) []Event {
 	at := t0.Add(-ago)
-	in := instance(k, hash, 1)
+	in, reason := instance(k, hash, 1), spec.ReasonError
+	if code == 0 {
+		reason = spec.ReasonCompleted
+	}
 	return []Event{
 		Started{Key: k, Instance: recordOf(in, true), At: at.Add(-time.Second)},
 		Exited{Key: k, ID: in.ID, Hash: hash, Termination: spec.Termination{
-			ExitCode: code, StartedAt: at.Add(-time.Second), FinishedAt: at,
+			ExitCode: code, Reason: reason, StartedAt: at.Add(-time.Second), FinishedAt: at,
 		}, ResetAfter: 10 * time.Minute},
 		Gone{Key: k, ID: in.ID},
 	}

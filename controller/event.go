@@ -227,6 +227,7 @@ func (e Exited) fold(k *KeyHistory) {
 	if r := k.instance(e.ID); r != nil {
 		r.Ended = true
 	}
+	k.dropProbes(e.ID)
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}
@@ -236,7 +237,7 @@ func (e Exited) fold(k *KeyHistory) {
 	k.Crashes++
 	k.CrashedAt = t.FinishedAt
 	k.Ended++
-	if t.ExitCode == 0 {
+	if t.Reason == spec.ReasonCompleted {
 		k.Succeeded++
 	}
 }
@@ -278,6 +279,7 @@ func (e Signalled) fold(k *KeyHistory) {
 }
 
 func (e Gone) fold(k *KeyHistory) {
+	k.dropProbes(e.ID)
 	k.Instances = slices.DeleteFunc(k.Instances, func(r InstanceRecord) bool { return r.ID == e.ID })
 	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID == e.ID })
 }

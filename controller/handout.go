@@ -19,6 +19,9 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Listen:
 		l.listen(a.Ports)
 		return
+	case Probe:
+		l.handProbe(a, now)
+		return
 	case Start:
 		a.Token = newToken()
 		l.note(StartAsked{
@@ -59,6 +62,7 @@ func (l *loop) aside(f func() outcome) {
 
 // work runs what was handed out, as far as there is room.
 func (l *loop) work() {
+	l.probe()
 	n := min(maxInFlight-l.inFlight, len(l.queue))
 	for _, a := range l.queue[:n] {
 		l.inFlight++
@@ -154,8 +158,12 @@ func (l *loop) exited(e observe.Exit) {
 		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
 	}
 	planned := l.planned(of)
-	if planned {
+	st := l.world.History.Of(of.key).stop(of.ID)
+	switch {
+	case planned:
 		exit.Termination.Reason = spec.ReasonStopped // the ledger has no record of the stop itself
+	case st != nil && st.Reason != spec.ReasonMainGone:
+		exit.Termination.Reason = st.Reason // it was given up
 	}
 	l.note(exit)
 	if e.Alone {
@@ -182,8 +190,14 @@ func (l *loop) exited(e observe.Exit) {
 // the exit is told of.
 func (l *loop) planned(of mainOf) bool {
 	st := l.world.History.Of(of.key).stop(of.ID)
-	return st != nil && st.Reason != spec.ReasonMainGone ||
+	return st != nil && !unplanned(st.Reason) ||
 		l.world.Shutdown != NotShuttingDown && of.OnExit == spec.ExitStop
+}
+
+// unplanned says that a stop is no wish of anybody's: what it ends counts as a
+// crash.
+func unplanned(r spec.Reason) bool {
+	return r == spec.ReasonMainGone || r == spec.ReasonLivenessFailed || r == spec.ReasonStartupFailed
 }
 
 // resetAfter is the healthy stretch of a key, by its manifest.

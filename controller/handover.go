@@ -58,7 +58,10 @@ func (l *loop) tryLeave() {
 	case lv.ctx.Err() != nil:
 		l.stay(fmt.Errorf("cannot come to rest: %d actions are still in flight", l.inFlight+len(l.queue)))
 	case l.inFlight+len(l.queue) == 0 && !l.scanning && !l.listening:
-		l.stay(l.leave(lv))
+		l.probing.cancel() // what they would say is asked again
+		if l.probing.flying == 0 {
+			l.stay(l.leave(lv))
+		}
 	}
 }
 
@@ -79,6 +82,8 @@ func (l *loop) leave(lv *leaving) error {
 func (l *loop) stay(err error) {
 	l.leaving.reply <- err
 	l.leaving = nil
+	l.probing.cancel()
+	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
 }
 
 // newcomers is where handovers are asked for, one at a time.
@@ -101,13 +106,14 @@ func (l *loop) leavingDone() <-chan struct{} {
 // on with them must not take their ends for crashes.
 type handedOver struct {
 	KeyHistory
-	Stops []StopState `json:"stops,omitempty"`
+	Stops  []StopState  `json:"stops,omitempty"`
+	Probes []ProbeState `json:"probes,omitempty"`
 }
 
 func (h History) handOver() ([]byte, error) {
 	all := make([]handedOver, len(h.keys))
 	for i, k := range h.keys {
-		all[i] = handedOver{*k, k.Stops}
+		all[i] = handedOver{*k, k.Stops, k.Probes}
 	}
 	b, err := json.Marshal(all)
 	if err != nil {
@@ -124,7 +130,7 @@ func Resume(state []byte) (History, error) {
 	}
 	events := make([]Event, len(all))
 	for i, k := range all {
-		k.KeyHistory.Stops = k.Stops
+		k.KeyHistory.Stops, k.KeyHistory.Probes = k.Stops, k.Probes
 		events[i] = Remembered{k.KeyHistory}
 	}
 	return History{}.With(events...), nil

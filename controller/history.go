@@ -53,6 +53,8 @@ type KeyHistory struct {
 	Resolving bool `json:"-"`
 	// Resolved is the outcome of the last one.
 	Resolved *Resolved `json:"-"`
+	// Probes are what is known of the health of Instances.
+	Probes []ProbeState `json:"-"`
 }
 
 // InstanceRecord is what is remembered of a spawn.
@@ -138,6 +140,7 @@ func (k *KeyHistory) clone() *KeyHistory {
 	c.Instances = slices.Clone(k.Instances)
 	c.Starting = slices.Clone(k.Starting)
 	c.Stops = slices.Clone(k.Stops)
+	c.Probes = slices.Clone(k.Probes)
 	return &c
 }
 

@@ -57,6 +57,19 @@ type Actuator interface {
 	LastLine(log string) string
 }
 
+// Prober asks workloads whether they work. Its methods may be called from many
+// goroutines.
+type Prober interface {
+	// Probe makes one attempt, and is back when ctx ends at the latest. The error
+	// is the failure, in one line for a person. What it connects to may be held by
+	// anybody: that is for the caller to judge.
+	Probe(ctx context.Context, q observe.Question) (observe.Answer, error)
+	// Do carries out a hook, within ctx.
+	Do(ctx context.Context, e *spec.Entry, in *observe.Instance, h *spec.Hook) error
+	// Forget lets go of what is kept for an instance that is gone.
+	Forget(id spec.Instance)
+}
+
 // StartError is a start that did not happen. It has a reason for programs.
 type StartError interface {
 	error

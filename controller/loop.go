@@ -29,10 +29,14 @@ type loop struct {
 	timer *time.Timer
 
 	notBefore time.Time // of the next decision, in a burst
+	due       time.Time // when the timer is to fire
+	awake     time.Time // when the loop last ran
 
 	noted    []Event  // not yet folded into the history
 	queue    []Action // handed out as soon as there is room
 	inFlight int
+	probing  prober
+	calm     bool // the last outcome is no reason to decide at once
 
 	scanning  bool          // a scan is under way
 	scanAgain bool          // one that begins later was asked for meanwhile
@@ -62,16 +66,19 @@ type outcome func(*loop)
 func (l *loop) run(ctx context.Context) {
 	l.timer = time.NewTimer(resyncEvery)
 	defer l.timer.Stop()
+	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
+	defer func() { l.probing.cancel() }()
 	l.scan(observe.Full)
 	stop := ctx.Done()
 	for !l.finished() {
+		calm := false
 		select {
 		case set := <-l.Source.Sets():
 			l.desire(set)
 		case e := <-l.Actuator.Exits():
 			l.exited(e)
 		case o := <-l.outcomes:
-			o(l)
+			calm = l.take(o)
 		case <-stop:
 			stop = nil
 			l.shutDown(ShutdownGraceful)
@@ -85,7 +92,8 @@ func (l *loop) run(ctx context.Context) {
 			continue
 		case <-l.timer.C:
 		}
-		l.drain()
+		l.noticeSleep(time.Now())
+		calm = l.drain() && calm
 		l.work()
 		if l.leaving != nil {
 			l.tryLeave()
@@ -93,29 +101,55 @@ func (l *loop) run(ctx context.Context) {
 		if l.leaving != nil {
 			continue
 		}
-		if pause := time.Until(l.notBefore); pause > 0 {
-			l.timer.Reset(pause)
+		if calm {
+			l.arm(earlier(l.due, time.Now().Add(calmRest)))
+			continue
+		}
+		if time.Now().Before(l.notBefore) {
+			l.arm(l.notBefore)
 			continue
 		}
 		l.pass()
 	}
 }
 
+// take folds in an outcome, and says whether it is no reason to decide at once.
+func (l *loop) take(o outcome) (calm bool) {
+	l.calm = false
+	o(l)
+	return l.calm
+}
+
+// calmRest is how long what is no reason to decide at once may wait.
+const calmRest = 100 * time.Millisecond
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // drain folds in what else is waiting, so that a burst is decided upon once. It
-// is bounded: a flood must not keep the loop from deciding.
-func (l *loop) drain() {
+// is bounded: a flood must not keep the loop from deciding. It says whether none
+// of it is a reason to decide at once.
+func (l *loop) drain() (calm bool) {
+	calm = true
 	for range 4 * maxInFlight {
 		select {
 		case set := <-l.Source.Sets():
 			l.desire(set)
+			calm = false
 		case e := <-l.Actuator.Exits():
 			l.exited(e)
+			calm = false
 		case o := <-l.outcomes:
-			o(l)
+			calm = l.take(o) && calm
 		default:
-			return
+			return calm
 		}
 	}
+	return calm
 }
 
 // now is the world with the present time in it.
@@ -148,10 +182,11 @@ func (l *loop) pass() {
 
 // offer gives the world to the reporter if a report could say something new.
 func (l *loop) offer() {
-	if !l.news && len(l.plan.Actions)+len(l.plan.Why) == 0 {
+	moving := l.plan.moving()
+	if !l.news && !moving {
 		return
 	}
-	l.news = len(l.plan.Actions)+len(l.plan.Why) > 0 // its end is news, too
+	l.news = moving // its end is news, too
 	l.reporter.offer(l.now(), l.plan)
 }
 
@@ -175,6 +210,12 @@ func (l *loop) sleep() {
 	if !l.plan.WakeAt.IsZero() && l.plan.WakeAt.Before(at) {
 		at = l.plan.WakeAt
 	}
+	l.arm(at)
+}
+
+// arm has the loop wake at a time, if nothing else wakes it before.
+func (l *loop) arm(at time.Time) {
+	l.due = at
 	l.timer.Reset(max(time.Until(at), time.Millisecond))
 }
 
@@ -191,6 +232,9 @@ func (l *loop) note(e Event) {
 	l.noted, l.news = append(l.noted, e), true
 	l.record(e)
 }
+
+// fold takes an event into the history alone.
+func (l *loop) fold(e Event) { l.noted = append(l.noted, e) }
 
 // foldNoted brings the history up to date.
 func (l *loop) foldNoted() {

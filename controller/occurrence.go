@@ -52,6 +52,9 @@ const (
 	HasExited  OccurrenceType = "Exited"
 	HasWritten OccurrenceType = "Output" // the last line of what has exited
 	IsGone     OccurrenceType = "Gone"   // nothing of the instance is left
+	// The verdict of a probe has changed; Message names the probe.
+	ProbeSucceeds OccurrenceType = "ProbeSucceeds"
+	ProbeFails    OccurrenceType = "ProbeFails"
 )
 
 // resultSent is the Result of a signal that was sent.
@@ -117,6 +120,18 @@ func exitOccurrence(e Exited) Occurrence {
 	}
 	if t.Signal == "" && t.ExitCode >= 0 {
 		o.ExitCode = &t.ExitCode
+	}
+	return o
+}
+
+// occurrence is the line that a change of verdict leaves.
+func (e *Probed) occurrence(t OccurrenceType) Occurrence {
+	o := Occurrence{
+		Time: e.At, Type: t, Key: e.Key.String(), Instance: e.ID, PID: e.Main.PID, StartTick: e.Main.Start,
+		Reason: spec.ReasonReady, Message: e.Kind.String(),
+	}
+	if e.Err != "" {
+		o.Reason, o.Message = spec.ReasonProbeFailed, e.Kind.String()+": "+e.Err
 	}
 	return o
 }

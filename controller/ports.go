@@ -9,21 +9,27 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// watchPorts has the ports of a live instance looked at until it listens on
-// each of them.
-func (p *planner) watchPorts(k spec.Key, in *observe.Instance, e *spec.Entry) {
-	if len(e.Object.Spec.Ports) == 0 {
-		return
+// watchPorts has the ports that a live instance needs looked at until it listens
+// on each of them.
+func (p *planner) watchPorts(s *situation, in *observe.Instance) {
+	var failed time.Time
+	if st := s.history.probe(in.ID, Readiness); st != nil {
+		if st.Verdict != Passing {
+			return // its answer is waited for first
+		}
+		failed = st.FailedAt
 	}
-	for _, port := range in.Ports {
-		l := p.w.Observed.Listeners[port.Port]
-		if held(l, in) {
+	for _, named := range neededPorts(&s.entry.Object.Spec, in) {
+		port := named.Port
+		l := p.w.Observed.Listeners[port]
+		mine := held(l, in)
+		if mine && !l.At.Before(failed) {
 			continue
 		}
-		if l.Listening && p.w.Observed.Began.Before(l.At) {
+		if !mine && l.Listening && p.w.Observed.Began.Before(l.At) {
 			p.look = true // by a member, perhaps, that is newer than the last scan
 		}
-		p.listener(port.Port, p.w.Now.Sub(in.StartedAt))
+		p.listener(port, p.w.Now.Sub(in.StartedAt))
 	}
 }
 

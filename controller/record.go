@@ -140,6 +140,8 @@ func (l *loop) record(e Event) {
 		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
 	case Forgotten:
 		l.Ledger.Append(newRecord(e, l.Boot))
+	case Probed:
+		l.logProbe(&e)
 	case Resolved:
 		if e.Message != "" {
 			l.Log.Info("cannot start the new program; the former one runs on", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)

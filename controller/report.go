@@ -43,6 +43,8 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	if len(st.Instances) > 0 {
 		st.PID, st.Ports = st.Instances[0].PID, st.Instances[0].Ports
 	}
+	st.Server, st.Card = s.verified()
+	st.Warnings = s.warnings(w)
 	st.Phase = phase(w, p, s, &st)
 	st.Conditions = conditions(w, s, &st, why)
 	ready := st.Conditions[len(st.Conditions)-1]
@@ -75,7 +77,7 @@ func instanceStatus(w *World, s *situation, in *observe.Instance) spec.InstanceS
 	}
 	if in.Live() {
 		st.PID = in.Main.PID
-		st.Ready = len(deaf(w, s, in)) == 0
+		st.Ready = s.health(w, in).ready
 	}
 	if r := s.history.instance(in.ID); r != nil {
 		st.Restarts = r.Restarts
@@ -95,17 +97,20 @@ func scopeText(sc observe.Scope) string {
 	return "off"
 }
 
-// deaf gives the declared ports that no process of the instance listens on.
-func deaf(w *World, s *situation, in *observe.Instance) (ports []uint16) {
-	if s.entry == nil || s.entry.Object == nil || len(s.entry.Object.Spec.Ports) == 0 {
-		return nil
+// health is that of a live instance. Where no manifest says what it should be
+// like, it is well.
+func (s *situation) health(w *World, in *observe.Instance) health {
+	if s.entry == nil || s.entry.Object == nil {
+		return health{started: true, ready: true}
 	}
-	for _, p := range in.Ports {
-		if !held(w.Observed.Listeners[p.Port], in) {
-			ports = append(ports, p.Port)
-		}
-	}
-	return ports
+	return w.healthOf(s.entry, s.history, in)
+}
+
+// wasReady says that an instance has been ready at some time, as far as that is
+// known.
+func (s *situation) wasReady(in *observe.Instance) bool {
+	st := s.history.probe(in.ID, Readiness)
+	return st != nil && st.Passed
 }
 
 // phases gives the phase that a reason of the plan means.
@@ -140,7 +145,7 @@ func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
 	case starting:
 		return spec.PhaseStarting
 	case live > 0:
-		if len(deaf(w, s, s.instances[0])) > 0 {
+		if in := s.instances[0]; in.Live() && !s.health(w, in).ready && !s.wasReady(in) {
 			return spec.PhaseStarting
 		}
 		return spec.PhaseRunning
@@ -165,6 +170,7 @@ func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Cond
 	if moves(st.Phase, why.Reason) {
 		progressing.Status, progressing.Message = spec.True, st.Message
 	}
+	verified := cond(verification(s))
 	stalled := cond(spec.CondStalled, spec.False, orRunning(why.Reason), "")
 	if needsPerson(why.Reason) || s.history != nil && s.history.Failure != nil && unacceptable(s.history.Failure.Reason) {
 		stalled.Status, stalled.Message = spec.True, st.Message
@@ -173,12 +179,17 @@ func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Cond
 	for _, c := range []spec.Condition{accepted, available} {
 		if c.Status != spec.True {
 			ready.Status, ready.Reason, ready.Message = c.Status, c.Reason, c.Message
+			break
 		}
 	}
 	if ready.Status == spec.True && st.Instances[0].Hash != hash {
 		ready.Status, ready.Reason, ready.Message = spec.False, spec.ReasonSpecChanged, "the running instance is not yet that of the manifest"
 	}
-	return []spec.Condition{accepted, available, progressing, stalled, ready}
+	all := []spec.Condition{accepted, available, progressing, stalled, ready}
+	if verified.Type != "" {
+		all = slices.Insert(all, 2, verified)
+	}
+	return all
 }
 
 func orRunning(r spec.Reason) spec.Reason {
@@ -244,26 +255,18 @@ func available(w *World, s *situation, st *spec.Status) (spec.ConditionType, spe
 	if ready >= wanted && ready > 0 {
 		return spec.CondAvailable, spec.True, spec.ReasonRunning, ""
 	}
-	for i, in := range s.instances {
-		if ports := deaf(w, s, in); in.Live() && !st.Instances[i].Ready && len(ports) > 0 {
-			return spec.CondAvailable, spec.False, spec.ReasonNotListening, notListening(w, ports[0])
+	for _, in := range s.instances {
+		if !in.Live() || s.history.stop(in.ID) != nil {
+			continue
+		}
+		if hl := s.health(w, in); !hl.ready {
+			return spec.CondAvailable, spec.False, hl.why.Reason, sentence(hl.why, w.Now)
 		}
 	}
 	if st.Reason != "" {
 		return spec.CondAvailable, spec.False, st.Reason, st.Message
 	}
 	return spec.CondAvailable, spec.False, spec.ReasonNotListening, fmt.Sprintf("%d of %d run", ready, wanted)
-}
-
-func notListening(w *World, port uint16) string {
-	l := w.Observed.Listeners[port]
-	switch {
-	case !l.Listening:
-		return fmt.Sprintf("it does not listen on port %d yet", port)
-	case len(l.Holders) > 0:
-		return fmt.Sprintf("port %d is listened on by pid %d (%s), which is no part of it", port, l.Holders[0].PID, l.Command)
-	}
-	return fmt.Sprintf("port %d is listened on by another process", port)
 }
 
 // moves says that the controller is at work on the key.

@@ -26,8 +26,10 @@ func (p *planner) decide(s situation) {
 		p.shutDown(&s) // row 5
 		return
 	}
-	live := p.finishStops(&s)                // rows 6, 7
-	live = p.stopSurplus(&s, live, wanted)   // rows 8, 9
+	live := p.finishStops(&s)              // rows 6, 7
+	live = p.stopUnhealthy(&s, live)       // liveness and startup probes
+	live = p.stopSurplus(&s, live, wanted) // rows 8, 9
+	p.watchAll(&s, live)
 	p.stopRemains(&s)                        // row 10
 	if p.replaceOutdated(&s, live, wanted) { // row 11
 		return
@@ -50,10 +52,12 @@ func (p *planner) asWanted(s *situation) bool {
 		return false
 	}
 	for _, in := range s.instances {
-		if !in.Live() || in.Hash != e.Hash {
+		if !in.Live() || in.Hash != e.Hash || isProbed(&e.Object.Spec) && p.w.healthOf(e, s.history, in).failed != "" {
 			return false
 		}
-		p.watchPorts(s.key, in, e)
+	}
+	for _, in := range s.instances {
+		p.watch(s, in)
 	}
 	return true
 }

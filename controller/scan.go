@@ -149,6 +149,9 @@ func (l *loop) forget() {
 // release lets go of an instance of which nothing is left.
 func (l *loop) release(k spec.Key, r InstanceRecord) {
 	l.Actuator.Forget(r.ended(k))
+	if l.Prober != nil {
+		l.Prober.Forget(r.ID)
+	}
 	l.note(Gone{Key: k, ID: r.ID, At: time.Now()})
 }
 

@@ -56,11 +56,6 @@ func (p *planner) progress(s *situation) {
 	if r, stands := p.doubtful(s); stands { // row 13, for one that is known by name
 		p.why(s.key, r)
 	}
-	for _, in := range s.instances {
-		if in.Live() {
-			p.watchPorts(s.key, in, s.entry)
-		}
-	}
 }
 
 // doubtful finds a process that cannot be told but that a witness connects with

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/proc-controller/proc-controller/observe"
@@ -32,7 +33,8 @@ const (
 
 // Plan is what to do now, when to look again without further news, and why.
 type Plan struct {
-	// Actions are sorted by key, then instance. At most one concerns an instance.
+	// Actions are sorted by key, then instance. At most one of those that act
+	// concerns an instance.
 	Actions []Action
 	// WakeAt is the earliest time at which the same inputs would give another
 	// plan; zero if only news can change it.
@@ -42,6 +44,11 @@ type Plan struct {
 	Why map[spec.Key]Reason
 	// Blocked is set when nothing at all could be decided (row 1).
 	Blocked Reason
+}
+
+// moving says that the plan changes something, or waits for something.
+func (p *Plan) moving() bool {
+	return len(p.Why) > 0 || slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Type != Probe })
 }
 
 // Reason is why a key is where it is: the constant for programs, a detail for a
@@ -55,7 +62,7 @@ type Reason struct {
 // ActionType is what an action does.
 type ActionType uint8
 
-// The actions. Look and Listen only read; they have no key.
+// The actions. Look, Listen and Probe only read; the first two have no key.
 const (
 	// Start spawns one instance of Entry.
 	Start ActionType = iota
@@ -70,21 +77,24 @@ const (
 	Look
 	// Listen reads who listens on Ports.
 	Listen
+	// Probe makes one attempt at the probe Kind of Instance.
+	Probe
 )
 
 func (t ActionType) String() string {
-	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen"}[t]
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe"}[t]
 }
 
 // Action is one thing to do. It is data; the loop hands it to the room that can.
 type Action struct {
 	Type     ActionType
 	Key      spec.Key
-	Entry    *spec.Entry       // Start, Resolve
-	Instance *observe.Instance // Stop, Kill
+	Entry    *spec.Entry       // Start, Resolve, Probe
+	Instance *observe.Instance // Stop, Kill, Probe
 	Signal   int               // Stop, Kill
 	Policy   StopPolicy        // Stop, Kill
 	Ports    []uint16          // Listen, sorted
+	Kind     ProbeKind         // Probe
 	Token    string            // Start; given by the loop when it is handed out
 	Reason   spec.Reason
 }

@@ -31,6 +31,15 @@ var neverRestarts = []string{
 	"stopSignal",
 	"terminationGracePeriodSeconds",
 	"killMode",
+	"startupProbe",
+	"readinessProbe",
+	"livenessProbe",
+	"mcp",
+	"a2a",
+	"dependsOn",
+	"strategy",
+	"lifecycle",
+	"successExitCodes",
 }
 
 // restarts are the fields that a process takes in when it starts. They are in
@@ -42,6 +51,7 @@ var restarts = []string{
 	"env",
 	"envFrom",
 	"inheritEnv",
+	"mcpServers",
 	"onControllerExit",
 	"ports",
 	"resources",

@@ -75,6 +75,30 @@ type Spec struct {
 	Scope ScopePolicy `json:"scope,omitempty"`
 	// Resources are limits, which need a scope.
 	Resources Resources `json:"resources,omitzero"`
+	// StartupProbe holds back the other two probes until it has succeeded, and
+	// bounds how long a start may take: failureThreshold × periodSeconds.
+	StartupProbe *Probe `json:"startupProbe,omitempty"`
+	// ReadinessProbe says whether the workload can be used.
+	ReadinessProbe *Probe `json:"readinessProbe,omitempty"`
+	// LivenessProbe says whether the workload has to be restarted.
+	LivenessProbe *Probe `json:"livenessProbe,omitempty"`
+	// MCP is how an MCPServer speaks its protocol. Without any probe its readiness
+	// and its liveness are that it does.
+	MCP *MCP `json:"mcp,omitempty"`
+	// A2A is where an Agent shows its card. Without any probe its readiness is
+	// that it does.
+	A2A *A2A `json:"a2a,omitempty"`
+	// DependsOn are workloads that have to be there before this one starts.
+	DependsOn []Dependency `json:"dependsOn,omitempty"`
+	// MCPServers are the servers that an Agent uses. It starts once they are
+	// ready, and finds their endpoints in the file that MCP_CONFIG names.
+	MCPServers []ServerRef `json:"mcpServers,omitempty"`
+	// Strategy is how a new program takes the place of the former one.
+	Strategy Strategy `json:"strategy,omitzero"`
+	// Lifecycle are actions at turns of the workload's life.
+	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
+	// SuccessExitCodes are exit codes that mean success beside 0.
+	SuccessExitCodes []int32 `json:"successExitCodes,omitempty"`
 }
 
 // EnvVar is one variable: a value, or a file that holds it.

@@ -57,6 +57,27 @@ const (
 	ReasonListening       Reason = "Listening"
 )
 
+// Reasons of health, order and replacement.
+const (
+	ReasonProbing           Reason = "Probing"         // not known yet
+	ReasonProbeFailed       Reason = "ProbeFailed"     // readiness
+	ReasonReady             Reason = "Ready"           // the readiness probe succeeds
+	ReasonStartupFailed     Reason = "StartupFailed"   // the startup probe did not succeed in time
+	ReasonLivenessFailed    Reason = "LivenessFailed"  // stopped because it does not answer
+	ReasonVerified          Reason = "Verified"        // spoke its protocol
+	ReasonUnauthorized      Reason = "Unauthorized"    // reachable, and wants credentials
+	ReasonForeignListener   Reason = "ForeignListener" // its port is held by another process
+	ReasonBeyondLoopback    Reason = "ListensBeyondLoopback"
+	ReasonLooksLikeStdio    Reason = "LooksLikeStdio"    // exits at end-of-file, at once
+	ReasonDependencyMissing Reason = "DependencyMissing" // no manifest names it
+	ReasonDependencyCycle   Reason = "DependencyCycle"
+	ReasonDependencyEndless Reason = "DependencyNeverCompletes" // condition Completed of what is always restarted
+	ReasonDependencyWait    Reason = "WaitingForDependency"
+	ReasonDependencyRenewed Reason = "DependencyRestarted"  // onRestart: Restart
+	ReasonDependentsFirst   Reason = "WaitingForDependents" // a stop in reverse order
+	ReasonDeadlineExceeded  Reason = "ProgressDeadlineExceeded"
+)
+
 // Reasons of failed starts.
 const (
 	ReasonProgramNotFound  Reason = "ProgramNotFound"

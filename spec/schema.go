@@ -42,15 +42,21 @@ type field struct {
 
 // maxFields is how many fields one object may have: the decoder keeps a fixed
 // array of those that it has seen.
-const maxFields = 24
+const maxFields = 32
 
 // choices lists the words that a type of words may have.
 var choices = map[reflect.Type][]string{
-	reflect.TypeFor[RestartPolicy]():    {string(RestartAlways), string(RestartOnFailure), string(RestartNever)},
-	reflect.TypeFor[OnControllerExit](): {string(ExitStop), string(ExitKeep)},
-	reflect.TypeFor[KillMode]():         {string(KillTree), string(KillGroup)},
-	reflect.TypeFor[ScopePolicy]():      {string(ScopeAuto), string(ScopeRequired), string(ScopeOff)},
-	reflect.TypeFor[Kind]():             {string(KindAgent), string(KindMCPServer)},
+	reflect.TypeFor[RestartPolicy]():       {string(RestartAlways), string(RestartOnFailure), string(RestartNever)},
+	reflect.TypeFor[OnControllerExit]():    {string(ExitStop), string(ExitKeep)},
+	reflect.TypeFor[KillMode]():            {string(KillTree), string(KillGroup)},
+	reflect.TypeFor[ScopePolicy]():         {string(ScopeAuto), string(ScopeRequired), string(ScopeOff)},
+	reflect.TypeFor[Scheme]():              {string(SchemeHTTP), string(SchemeHTTPS)},
+	reflect.TypeFor[Transport]():           {string(TransportHTTP), string(TransportSSE)},
+	reflect.TypeFor[Protocol]():            {string(ProtocolAuto), string(ProtocolLegacy), string(ProtocolModern)},
+	reflect.TypeFor[DependencyCondition](): {string(DependencyStarted), string(DependencyReady), string(DependencyCompleted)},
+	reflect.TypeFor[OnRestart]():           {string(OnRestartIgnore), string(OnRestartRestart)},
+	reflect.TypeFor[StrategyType]():        {string(Recreate), string(BlueGreen)},
+	reflect.TypeFor[Kind]():                {string(KindAgent), string(KindMCPServer)},
 }
 
 var objectSchema = schemaOf(reflect.TypeFor[Object]())

@@ -31,6 +31,9 @@ const (
 	CondReady       ConditionType = "Ready"
 )
 
+// Conditions are all of them, in the order in which they are shown.
+var Conditions = []ConditionType{CondAccepted, CondAvailable, CondVerified, CondProgressing, CondStalled, CondReady}
+
 // ConditionStatus is True, False or Unknown.
 type ConditionStatus string
 
@@ -70,6 +73,46 @@ type Status struct {
 	Instances  []InstanceStatus `json:"instances,omitempty"`
 	// LastTermination is the last end of a main process, if one is known.
 	LastTermination *Termination `json:"lastTermination,omitempty"`
+	// Server is what an MCPServer has said of itself, Card what an Agent's card
+	// says; nil before it was verified.
+	Server *ServerInfo `json:"server,omitempty"`
+	Card   *CardInfo   `json:"card,omitempty"`
+	// Warnings are what a person should mend although the workload runs.
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Warning is something to mend that keeps nothing from running.
+type Warning struct {
+	Reason  Reason `json:"reason"`
+	Message string `json:"message"`
+}
+
+// ServerInfo is what an MCP server answers when it is greeted.
+type ServerInfo struct {
+	Name            string `json:"name,omitempty"`
+	Version         string `json:"version,omitempty"`
+	ProtocolVersion string `json:"protocolVersion,omitempty"`
+	Era             Era    `json:"era,omitempty"`
+	Tools           int    `json:"tools"`
+	URL             string `json:"url"`
+}
+
+// Era is one of the two ways in which MCP is spoken: with a handshake, up to
+// revision 2025-11-25, or without one, from 2026-07-28 on.
+type Era string
+
+// The eras.
+const (
+	EraLegacy Era = "Legacy"
+	EraModern Era = "Modern"
+)
+
+// CardInfo is what an A2A agent's card says.
+type CardInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	URL     string `json:"url"`
+	Skills  int    `json:"skills"`
 }
 
 // InstanceStatus is one spawn of a workload.

@@ -1,0 +1,217 @@
+package spec
+
+import "time"
+
+// Probe is a question that a workload is asked again and again. Exactly one of
+// the first five fields says how. The fields and defaults are those of a Pod's
+// container probe.
+type Probe struct {
+	Exec      *ExecAction      `json:"exec,omitempty"`
+	HTTPGet   *HTTPGetAction   `json:"httpGet,omitempty"`
+	TCPSocket *TCPSocketAction `json:"tcpSocket,omitempty"`
+	// MCP and A2A speak the protocol. What they leave out is taken from the
+	// fields of the same name in the spec.
+	MCP *MCP `json:"mcp,omitempty"`
+	A2A *A2A `json:"a2a,omitempty"`
+
+	// InitialDelaySeconds pass before the first attempt. Default 0.
+	InitialDelaySeconds int32 `json:"initialDelaySeconds,omitempty"`
+	// PeriodSeconds lie between the beginnings of two attempts. Default 10. Until
+	// a startup or readiness probe has succeeded for the first time it is tried
+	// more often, so that a workload is known to be ready soon after it is.
+	PeriodSeconds int32 `json:"periodSeconds,omitempty"`
+	// TimeoutSeconds bound one attempt. Default 1; 10 for MCP and A2A; at most
+	// PeriodSeconds.
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+	// SuccessThreshold is how many attempts in a row have to succeed after a
+	// failure. Default 1.
+	SuccessThreshold int32 `json:"successThreshold,omitempty"`
+	// FailureThreshold is how many attempts in a row have to fail. Default 3; 1 for
+	// the readiness that mcp and a2a imply.
+	FailureThreshold int32 `json:"failureThreshold,omitempty"`
+}
+
+// Period is PeriodSeconds as a duration.
+func (p *Probe) Period() time.Duration { return time.Duration(p.PeriodSeconds) * time.Second }
+
+// Timeout is TimeoutSeconds as a duration.
+func (p *Probe) Timeout() time.Duration { return time.Duration(p.TimeoutSeconds) * time.Second }
+
+// ExecAction runs a command with the environment and the directory of the
+// workload. Exit code 0 is success.
+type ExecAction struct {
+	Command []string `json:"command"`
+}
+
+// HTTPGetAction asks for a page. A status from 200 to 399 is success.
+type HTTPGetAction struct {
+	// Path begins with a slash. Default /.
+	Path string `json:"path,omitempty"`
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
+	Port string `json:"port,omitempty" unquoted:"number"`
+	// Host is what is connected to. Default 127.0.0.1.
+	Host string `json:"host,omitempty"`
+	// Scheme is HTTP or HTTPS; a certificate is not checked. Default HTTP.
+	Scheme      Scheme       `json:"scheme,omitempty"`
+	HTTPHeaders []HTTPHeader `json:"httpHeaders,omitempty"`
+}
+
+// Scheme is how a page is asked for.
+type Scheme string
+
+// The schemes.
+const (
+	SchemeHTTP  Scheme = "HTTP"
+	SchemeHTTPS Scheme = "HTTPS"
+)
+
+// HTTPHeader is one header of a request.
+type HTTPHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// TCPSocketAction opens a connection, and closes it.
+type TCPSocketAction struct {
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
+	Port string `json:"port,omitempty" unquoted:"number"`
+	// Host is what is connected to. Default 127.0.0.1.
+	Host string `json:"host,omitempty"`
+}
+
+// MCP is how an MCP server is spoken to.
+type MCP struct {
+	// Transport is http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05).
+	// Default http.
+	Transport Transport `json:"transport,omitempty"`
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
+	Port string `json:"port,omitempty" unquoted:"number"`
+	// Path of the endpoint. Default /mcp, for sse /sse.
+	Path string `json:"path,omitempty"`
+	// Protocol is the era, where it need not be found out. Default Auto.
+	Protocol Protocol `json:"protocol,omitempty"`
+}
+
+// Transport is how the messages of MCP travel.
+type Transport string
+
+// The transports.
+const (
+	TransportHTTP Transport = "http"
+	TransportSSE  Transport = "sse"
+)
+
+// Protocol is the era of MCP that a server is spoken to in.
+type Protocol string
+
+// Auto finds it out.
+const (
+	ProtocolAuto   Protocol = "Auto"
+	ProtocolLegacy Protocol = "Legacy"
+	ProtocolModern Protocol = "Modern"
+)
+
+// A2A is where an agent shows its card.
+type A2A struct {
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
+	Port string `json:"port,omitempty" unquoted:"number"`
+	// Path of the card. Default: /.well-known/agent-card.json, and where that is
+	// not found /.well-known/agent.json.
+	Path string `json:"path,omitempty"`
+}
+
+// Dependency is a workload that has to be there first.
+type Dependency struct {
+	Kind Kind   `json:"kind"`
+	Name string `json:"name"`
+	// Condition is what has to be true of it. Default Ready.
+	Condition DependencyCondition `json:"condition,omitempty"`
+	// OnRestart says what happens here when it is started anew. Default Ignore.
+	OnRestart OnRestart `json:"onRestart,omitempty"`
+}
+
+// Key is the workload that is meant.
+func (d *Dependency) Key() Key { return Key{d.Kind, d.Name} }
+
+// DependencyCondition is what has to be true of a dependency.
+type DependencyCondition string
+
+// The conditions: its program runs, it can be used, it has done its work.
+const (
+	DependencyStarted   DependencyCondition = "Started"
+	DependencyReady     DependencyCondition = "Ready"
+	DependencyCompleted DependencyCondition = "Completed"
+)
+
+// OnRestart says what a new start of a dependency means for its dependents.
+type OnRestart string
+
+// The answers.
+const (
+	OnRestartIgnore  OnRestart = "Ignore"
+	OnRestartRestart OnRestart = "Restart"
+)
+
+// ServerRef names an MCPServer.
+type ServerRef struct {
+	Name string `json:"name"`
+}
+
+// HasDependencies says that there are Dependencies.
+func (s *Spec) HasDependencies() bool { return len(s.DependsOn)+len(s.MCPServers) > 0 }
+
+// Dependencies are all that a workload waits for: DependsOn, and Ready for each
+// of MCPServers that is not in it.
+func (s *Spec) Dependencies() []Dependency {
+	if len(s.MCPServers) == 0 {
+		return s.DependsOn
+	}
+	all := append([]Dependency(nil), s.DependsOn...)
+next:
+	for _, r := range s.MCPServers {
+		for i := range s.DependsOn {
+			if s.DependsOn[i].Key() == (Key{KindMCPServer, r.Name}) {
+				continue next
+			}
+		}
+		all = append(all, Dependency{
+			Kind: KindMCPServer, Name: r.Name, Condition: DependencyReady, OnRestart: OnRestartIgnore,
+		})
+	}
+	return all
+}
+
+// Strategy is how a new program takes the place of the former one.
+type Strategy struct {
+	// Type defaults to Recreate.
+	Type StrategyType `json:"type,omitempty"`
+	// ProgressDeadlineSeconds is how long a new instance may take to be ready
+	// beside the former one. Default 60; only for BlueGreen.
+	ProgressDeadlineSeconds int32 `json:"progressDeadlineSeconds,omitempty"`
+}
+
+// StrategyType names a strategy.
+type StrategyType string
+
+// Recreate stops the former one first. BlueGreen starts the new one beside it,
+// and stops the former one once the new one is ready.
+const (
+	Recreate  StrategyType = "Recreate"
+	BlueGreen StrategyType = "BlueGreen"
+)
+
+// Lifecycle are actions at turns of a workload's life.
+type Lifecycle struct {
+	// PreStop is done before the stop signal, within the grace period.
+	PreStop *Hook `json:"preStop,omitempty"`
+}
+
+// Hook is one action. Exactly one field is set.
+type Hook struct {
+	Exec    *ExecAction    `json:"exec,omitempty"`
+	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
+}
