@@ -103,8 +103,13 @@ func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) 
 	if m.unready {
 		return nil, errTest
 	}
-	if live := m.mains(e.Key); live >= max(1, replicas(e)) {
-		m.fault("%v was started although %d of %d run", e.Key, live, replicas(e))
+	// An edit may have come since this start was decided on, and want more.
+	wanted := max(1, replicas(e))
+	if now := m.set.Lookup(e.Key); now != nil {
+		wanted = max(wanted, replicas(now))
+	}
+	if live := m.mains(e.Key); live >= wanted {
+		m.fault("%v was started although %d of %d run", e.Key, live, wanted)
 	}
 	p := m.spawn(simulated{
 		key: e.Key, hash: e.Hash, main: true, onExit: e.Object.Spec.OnControllerExit,
