@@ -1,0 +1,64 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// lateStart is a machine on which the outcome of a start is told only after the
+// main process has ended again, while a scan is under way that began after that
+// end and saw what is left.
+type lateStart struct {
+	*machine
+	main *simulated
+	tell chan struct{}
+	once sync.Once
+}
+
+func (l *lateStart) Start(e *spec.Entry, token string) (*observe.Instance, error) {
+	l.mu.Lock()
+	l.main = l.spawn(simulated{key: e.Key, hash: e.Hash, main: true, onExit: spec.ExitStop, id: spec.NewInstance(token, uint64(l.pid+1))})
+	l.spawn(simulated{key: e.Key, hash: e.Hash, onExit: spec.ExitStop, id: l.main.id, lastMain: l.main.Ident, deaf: true})
+	in := l.instance(l.main, time.Now())
+	l.mu.Unlock()
+	<-l.tell
+	return in, nil
+}
+
+func (l *lateStart) Scan(ctx context.Context, known []observe.Witness, d observe.Depth) observe.Snapshot {
+	wait(time.Millisecond) // what has ended has ended before
+	s := l.machine.Scan(ctx, known, d)
+	if slices.ContainsFunc(s.Instances, func(in *observe.Instance) bool { return !in.Live() }) {
+		l.once.Do(func() { close(l.tell); wait(time.Second) })
+	}
+	return s
+}
+
+// What an instance has left is not lost sight of when its start is told late:
+// it is no proof of absence that a start knows of no members.
+func TestLateStartDoesNotHideMembers(t *testing.T) {
+	late := &lateStart{}
+	faults := within(t, 5, func(m *machine, _ *Controller) {
+		m.publish(setOf(entry(files, "a")))
+		wait(time.Minute)
+		m.publish(setOf()) // only what runs is stopped: its start is still on its way
+		wait(time.Minute)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if late.main == nil || len(m.procs) > 0 {
+			m.fault("started: %v, %d processes are left", late.main != nil, len(m.procs))
+		}
+	}, func(o *Options) {
+		late.machine, late.tell = o.Actuator.(*machine), make(chan struct{})
+		o.Actuator, o.Observer = late, late
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
