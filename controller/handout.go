@@ -3,6 +3,7 @@ package controller
 import (
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,7 +110,10 @@ func startError(err error) (spec.Reason, string) {
 func (l *loop) started(a Action, in *observe.Instance, err error) {
 	if err != nil {
 		reason, message := startError(err)
-		l.note(StartFailed{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now()})
+		l.note(StartFailed{
+			Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now(),
+			Planned: l.stoppedInStart(a),
+		})
 		return
 	}
 	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithStarted(in) })
@@ -182,6 +186,15 @@ func (l *loop) planned(of mainOf) bool {
 	st := l.world.History.Of(of.key).stop(of.ID)
 	return st != nil && st.Reason != spec.ReasonMainGone ||
 		l.world.Shutdown != NotShuttingDown && of.OnExit == spec.ExitStop
+}
+
+// stoppedInStart says that a start which has failed was ended by our doing: what
+// waits for its scope is seen, and so can be stopped, before its start is over.
+func (l *loop) stoppedInStart(a Action) bool {
+	l.foldNoted()
+	k := l.world.History.Of(a.Key)
+	return l.world.Shutdown != NotShuttingDown && a.Entry.Object.Spec.OnControllerExit != spec.ExitKeep ||
+		k != nil && slices.ContainsFunc(k.Stops, func(s StopState) bool { return s.ID.Token() == a.Token && s.Reason != spec.ReasonMainGone })
 }
 
 // resetAfter is the healthy stretch of a key, by its manifest.

@@ -62,3 +62,60 @@ func TestLateStartDoesNotHideMembers(t *testing.T) {
 		t.Error(f)
 	}
 }
+
+// slowScope is a machine on which the first start waits for its scope until its
+// process is ended, and then fails.
+type slowScope struct {
+	*machine
+	main *simulated
+}
+
+// wrapperFailed is how such a start ends.
+type wrapperFailed struct{ error }
+
+func (wrapperFailed) StartReason() spec.Reason { return spec.ReasonWrapperFailed }
+
+func (s *slowScope) Start(e *spec.Entry, token string) (*observe.Instance, error) {
+	if s.main != nil {
+		return s.machine.Start(e, token)
+	}
+	s.mu.Lock()
+	s.main = s.spawn(simulated{key: e.Key, hash: e.Hash, main: true, onExit: spec.ExitStop, id: spec.NewInstance(token, uint64(s.pid+1))})
+	s.mu.Unlock()
+	for range 1000 {
+		wait(time.Second)
+		s.mu.Lock()
+		_, lives := s.procs[s.main.Ident]
+		s.mu.Unlock()
+		if !lives {
+			break
+		}
+	}
+	return nil, wrapperFailed{errTest}
+}
+
+// A start that was ended by a stop has not failed: it counts as little as the end
+// of what was stopped after its start.
+func TestStopOfAStartIsNoFailure(t *testing.T) {
+	never := func(s *spec.Spec) { s.RestartPolicy = spec.RestartNever }
+	slow := &slowScope{}
+	faults := within(t, 6, func(m *machine, _ *Controller) {
+		m.publish(setOf(entry(files, "a", never)))
+		wait(time.Minute)
+		m.publish(setOf(entry(files, "a", never, func(s *spec.Spec) { s.Suspend = true })))
+		wait(time.Minute)
+		m.publish(setOf(entry(files, "a", never)))
+		wait(time.Minute)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.procs[slow.main.Ident] != nil || m.mains(files) != 1 {
+			m.fault("the first one runs: %v; %d run", m.procs[slow.main.Ident] != nil, m.mains(files))
+		}
+	}, func(o *Options) {
+		slow.machine = o.Actuator.(*machine)
+		o.Actuator = slow
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
