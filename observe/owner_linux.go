@@ -37,7 +37,7 @@ func OwnerAlive(uid int, owner spec.Owner) (pid int, alive, known bool) {
 	if err != nil || int(peer.Uid) != uid {
 		return 0, false, false
 	}
-	if answered(fd) {
+	if answered(fd) || Ended(int(peer.Pid)) { // a guard may not have begun to answer
 		return 0, false, true
 	}
 	return int(peer.Pid), true, true
