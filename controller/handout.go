@@ -3,6 +3,7 @@ package controller
 import (
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func startError(err error) (reason spec.Reason, message string, sent []observe.S
 // started takes the outcome of a start.
 func (l *loop) started(a Action, in *observe.Instance, err error) {
 	if err != nil {
-		e := StartFailed{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: time.Now()}
+		e := StartFailed{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: time.Now(), Planned: l.stoppedInStart(a)}
 		e.Reason, e.Message, e.Sent = startError(err)
 		l.note(e)
 		return
@@ -198,6 +199,15 @@ func (l *loop) planned(of mainOf) bool {
 // crash.
 func unplanned(r spec.Reason) bool {
 	return r == spec.ReasonMainGone || r == spec.ReasonLivenessFailed || r == spec.ReasonStartupFailed
+}
+
+// stoppedInStart says that a start which has failed was ended by our doing: what
+// waits for its scope is seen, and so can be stopped, before its start is over.
+func (l *loop) stoppedInStart(a Action) bool {
+	l.foldNoted()
+	k := l.world.History.Of(a.Key)
+	return l.world.Shutdown != NotShuttingDown && a.Entry.Object.Spec.OnControllerExit != spec.ExitKeep ||
+		k != nil && slices.ContainsFunc(k.Stops, func(s StopState) bool { return s.ID.Token() == a.Token && !unplanned(s.Reason) })
 }
 
 // resetAfter is the healthy stretch of a key, by its manifest.

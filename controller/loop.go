@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/proc-controller/proc-controller/observe"
@@ -223,6 +224,24 @@ func (l *loop) arm(at time.Time) {
 func (l *loop) desire(set *spec.Set) {
 	if set != nil {
 		l.world.Desired, l.news = *set, true
+		l.notePolicies()
+	}
+}
+
+// notePolicies sees to it that the ledger tells how each instance is stopped: a
+// guard knows no manifest. What was adopted has none noted, and a grace period
+// can change without a restart.
+func (l *loop) notePolicies() {
+	l.foldNoted()
+	for _, e := range l.world.Desired.Entries {
+		k := l.world.History.Of(e.Key)
+		if e.Object == nil || k == nil {
+			continue
+		}
+		policy := policyOf(&e.Object.Spec)
+		if slices.ContainsFunc(k.Instances, func(r InstanceRecord) bool { return r.Policy != policy }) {
+			l.note(PolicyNoted{Key: e.Key, Policy: policy})
+		}
 	}
 }
 

@@ -91,6 +91,7 @@ func (l *loop) settle() {
 			l.adopt(in)
 		}
 	}
+	l.notePolicies()
 }
 
 // dropEmpty drops instances of which, by a scan that began after their end,

@@ -37,7 +37,7 @@ func OwnerAlive(uid int, owner spec.Owner) (pid int, alive, known bool) {
 	if err != nil || peer.UID != uid {
 		return 0, false, false
 	}
-	if answered(fd) {
+	if answered(fd) || Ended(int(peer.PID)) { // a guard may not have begun to answer
 		return 0, false, true
 	}
 	return peer.PID, true, true

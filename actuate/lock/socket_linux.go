@@ -19,11 +19,17 @@ const (
 	showPause = 5 * time.Millisecond
 )
 
+// A guard that has been left the socket says so as soon as it has noticed the
+// death of the controller and read the ledger; on a busy machine that takes its
+// time.
+const guardSpeaksWithin = 10 * time.Second
+
 // listen takes the socket. It fails with a *HeldError, with errSquatted, or for
 // another reason.
 func listen(o Options) (hold, error) {
+	began, silent := time.Now(), (*HeldError)(nil)
 	addr := &net.UnixAddr{Net: "unix", Name: spec.LockAddress(o.UID, o.Owner)}
-	for range showTries {
+	for try := 0; try < showTries && time.Since(began) < guardSpeaksWithin; try++ {
 		ln, err := net.ListenUnix("unix", addr)
 		if err == nil {
 			return serve(ln, nil), nil
@@ -32,11 +38,18 @@ func listen(o Options) (hold, error) {
 			return nil, fmt.Errorf("cannot take the lock of owner %s: %v", o.Owner, cause(err))
 		}
 		err = holder(addr, o)
-		if !errors.Is(err, unix.ECONNREFUSED) {
+		if held, ok := errors.AsType[*HeldError](err); ok && held.Guard == "" && observe.Ended(held.PID) {
+			// Its guard has the socket: one that has not spoken yet, or has just
+			// finished.
+			silent = held
+		} else if !errors.Is(err, unix.ECONNREFUSED) {
 			return nil, err
 		}
 		// Not listening: it has just begun, or has just ended.
 		<-time.After(showPause)
+	}
+	if silent != nil {
+		return nil, silent
 	}
 	return nil, errSquatted // a controller would listen by now
 }
