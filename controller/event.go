@@ -174,6 +174,7 @@ func (e Started) fold(k *KeyHistory) {
 	r := e.Instance
 	r.Restarts = k.Restarts
 	k.Instances = append(k.Instances, r)
+	k.Ports = r.Ports
 }
 
 func (e StartFailed) fold(k *KeyHistory) {
@@ -208,6 +209,7 @@ func (e Adopted) fold(k *KeyHistory) {
 		k.Hash = e.Instance.Hash
 	}
 	k.Instances = append(k.Instances, e.Instance)
+	k.Ports = e.Instance.Ports
 }
 
 func (e Watched) fold(k *KeyHistory) {
@@ -277,6 +279,9 @@ func (e Signalled) fold(k *KeyHistory) {
 
 func (e Gone) fold(k *KeyHistory) {
 	k.dropProbes(e.ID)
+	if r := k.instance(e.ID); r != nil {
+		k.Ports = r.Ports
+	}
 	k.Instances = slices.DeleteFunc(k.Instances, func(r InstanceRecord) bool { return r.ID == e.ID })
 	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID == e.ID })
 }

@@ -24,6 +24,9 @@ func (l *loop) hand(a Action, now time.Time) {
 		return
 	case Start:
 		a.Token = newToken()
+		if k := l.world.History.Of(a.Key); k != nil {
+			a.Prefer = k.Ports
+		}
 		l.note(StartAsked{
 			Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now,
 			Policy: policyOf(&a.Entry.Object.Spec),
@@ -78,7 +81,7 @@ func (l *loop) work() {
 func (l *loop) carryOut(a Action) outcome {
 	switch a.Type {
 	case Start:
-		in, err := l.Actuator.Start(a.Entry, a.Token)
+		in, err := l.Actuator.Start(a.Entry, a.Token, a.Prefer)
 		return func(l *loop) { l.started(a, in, err) }
 	case Resolve:
 		reason, message := startError(l.Actuator.Resolve(a.Entry))

@@ -39,6 +39,9 @@ type KeyHistory struct {
 	Last *spec.Termination `json:"last,omitempty"`
 	// Failure is the last failed start, if no start has worked since.
 	Failure *StartFailed `json:"failure,omitempty"`
+	// Ports are those of the instance that was last started, or was last known to
+	// be gone: the next one keeps them while they are free.
+	Ports spec.PortMap `json:"ports,omitempty"`
 	// Policy is how an instance is stopped of which nothing else is known: that
 	// of the last start, which may never have been reported.
 	Policy StopPolicy `json:"policy,omitzero"`

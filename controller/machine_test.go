@@ -93,7 +93,7 @@ func (m *machine) spawn(p simulated) *simulated {
 	return &p
 }
 
-func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) {
+func (m *machine) Start(e *spec.Entry, token string, _ spec.PortMap) (*observe.Instance, error) {
 	m.pause()
 	m.mu.Lock()
 	defer m.pauseUnlocked()

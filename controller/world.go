@@ -96,5 +96,6 @@ type Action struct {
 	Ports    []uint16          // Listen, sorted
 	Kind     ProbeKind         // Probe
 	Token    string            // Start; given by the loop when it is handed out
+	Prefer   spec.PortMap      // Start; likewise
 	Reason   spec.Reason
 }
