@@ -23,6 +23,8 @@ type StartAsked struct {
 	At    time.Time `json:"at"`
 	// Policy is how what is started is to be stopped.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// Beside says that it starts beside the instance that it is to replace.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // Started says that a start worked.
@@ -162,6 +164,9 @@ func (e Forgotten) EventKey() spec.Key   { return e.Key }
 func (e StartAsked) fold(k *KeyHistory) {
 	k.Starting = append(k.Starting, e)
 	k.Policy = e.Policy
+	if e.Beside && k.replacement(e.Hash) == nil {
+		k.Replacement = &Replacement{Hash: e.Hash, Since: e.At}
+	}
 }
 
 func (e Started) fold(k *KeyHistory) {
@@ -227,6 +232,7 @@ func (e Exited) fold(k *KeyHistory) {
 		r.Ended = true
 	}
 	k.dropProbes(e.ID)
+	k.replaced(e.Hash)
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}
@@ -281,6 +287,7 @@ func (e Gone) fold(k *KeyHistory) {
 	k.dropProbes(e.ID)
 	if r := k.instance(e.ID); r != nil {
 		k.Ports = r.Ports
+		k.replaced(r.Hash)
 	}
 	k.Instances = slices.DeleteFunc(k.Instances, func(r InstanceRecord) bool { return r.ID == e.ID })
 	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID == e.ID })

@@ -22,6 +22,9 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Probe:
 		l.handProbe(a, now)
 		return
+	case Note:
+		l.note(a.Event)
+		return
 	case Start:
 		a.Token = newToken()
 		if k := l.world.History.Of(a.Key); k != nil {
@@ -29,7 +32,7 @@ func (l *loop) hand(a Action, now time.Time) {
 		}
 		l.note(StartAsked{
 			Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now,
-			Policy: policyOf(&a.Entry.Object.Spec),
+			Policy: policyOf(&a.Entry.Object.Spec), Beside: a.Beside,
 		})
 	case Resolve:
 		l.note(Resolving{a.Key})

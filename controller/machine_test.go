@@ -101,7 +101,7 @@ func (m *machine) Start(e *spec.Entry, token string, _ spec.PortMap) (*observe.I
 	if m.unready {
 		return nil, errTest
 	}
-	if live := m.mains(e.Key); live >= max(1, replicas(e)) {
+	if live := m.mains(e.Key); live >= max(1, replicas(e))+count(isBlueGreen(e)) {
 		m.fault("%v was started although %d of %d run", e.Key, live, replicas(e))
 	}
 	p := m.spawn(simulated{
