@@ -187,8 +187,8 @@ func (w *World) readinessUnknown(e *spec.Entry, h *KeyHistory, in *observe.Insta
 			return false
 		}
 	}
-	for port := range neededPorts(sp, in) {
-		if w.Observed.Listeners[port].At.IsZero() {
+	for _, port := range neededPorts(sp, in) {
+		if w.Observed.Listeners[port.Port].At.IsZero() {
 			return true
 		}
 	}
