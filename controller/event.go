@@ -23,6 +23,8 @@ type StartAsked struct {
 	At    time.Time `json:"at"`
 	// Policy is how what is started is to be stopped.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// Beside says that it starts beside the instance that it is to replace.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // Started says that a start worked.
@@ -176,6 +178,9 @@ func (e Forgotten) EventKey() spec.Key   { return e.Key }
 func (e StartAsked) fold(k *KeyHistory) {
 	k.Starting = append(k.Starting, e)
 	k.Policy = e.Policy
+	if e.Beside && k.replacement(e.Hash) == nil {
+		k.Replacement = &Replacement{Hash: e.Hash, Since: e.At}
+	}
 }
 
 func (e Started) fold(k *KeyHistory) {
@@ -188,6 +193,7 @@ func (e Started) fold(k *KeyHistory) {
 	r := e.Instance
 	r.Restarts = k.Restarts
 	k.Instances = append(k.Instances, r)
+	k.Ports = r.Ports
 }
 
 func (e StartFailed) fold(k *KeyHistory) {
@@ -226,6 +232,7 @@ func (e Adopted) fold(k *KeyHistory) {
 		k.Hash = e.Instance.Hash
 	}
 	k.Instances = append(k.Instances, e.Instance)
+	k.Ports = e.Instance.Ports
 }
 
 func (e PolicyNoted) fold(k *KeyHistory) {
@@ -250,6 +257,7 @@ func (e Exited) fold(k *KeyHistory) {
 		r.Ended = true
 	}
 	k.dropProbes(e.ID)
+	k.replaced(e.Hash)
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}
@@ -302,6 +310,10 @@ func (e Signalled) fold(k *KeyHistory) {
 
 func (e Gone) fold(k *KeyHistory) {
 	k.dropProbes(e.ID)
+	if r := k.instance(e.ID); r != nil {
+		k.Ports = r.Ports
+		k.replaced(r.Hash)
+	}
 	k.Instances = slices.DeleteFunc(k.Instances, func(r InstanceRecord) bool { return r.ID == e.ID })
 	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID == e.ID })
 }
