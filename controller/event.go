@@ -225,6 +225,7 @@ func (e Exited) fold(k *KeyHistory) {
 		r.Ended = true
 	}
 	k.dropProbes(e.ID)
+	k.doubtPublication()
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}

@@ -26,6 +26,7 @@ func (p *planner) decide(s situation) {
 		p.shutDown(&s) // row 5
 		return
 	}
+	p.publish(&s)
 	live := p.finishStops(&s)              // rows 6, 7
 	live = p.stopUnhealthy(&s, live)       // liveness and startup probes
 	live = p.stopSurplus(&s, live, wanted) // rows 8, 9
@@ -59,6 +60,7 @@ func (p *planner) asWanted(s *situation) bool {
 	for _, in := range s.instances {
 		p.watch(s, in)
 	}
+	p.publish(s)
 	return true
 }
 
@@ -84,6 +86,8 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 				reason = spec.ReasonDeletionHeld
 			}
 			p.why(s.key, Reason{Reason: reason, Detail: why, Until: until})
+		} else if !proven && s.history.publication() != nil {
+			p.wake(until)
 		}
 		return 0, proven || p.w.Shutdown != NotShuttingDown
 	case e.Object == nil:
@@ -230,6 +234,9 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	}
 	if len(s.instances) > len(live) || len(h.Starting) > 0 || len(live) < wanted {
 		return false // one at a time: the last one has not been replaced yet
+	}
+	if p.unpublished(s) {
+		return true
 	}
 	p.stopInstance(s, outdated, spec.ReasonSpecChanged)
 	return true

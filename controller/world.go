@@ -79,22 +79,26 @@ const (
 	Listen
 	// Probe makes one attempt at the probe Kind of Instance.
 	Probe
+	// Publish tells the agent Entry where its Servers are, or removes what told it
+	// so, where there are none.
+	Publish
 )
 
 func (t ActionType) String() string {
-	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe"}[t]
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Publish"}[t]
 }
 
 // Action is one thing to do. It is data; the loop hands it to the room that can.
 type Action struct {
 	Type     ActionType
 	Key      spec.Key
-	Entry    *spec.Entry       // Start, Resolve, Probe
-	Instance *observe.Instance // Stop, Kill, Probe
-	Signal   int               // Stop, Kill
-	Policy   StopPolicy        // Stop, Kill
-	Ports    []uint16          // Listen, sorted
-	Kind     ProbeKind         // Probe
-	Token    string            // Start; given by the loop when it is handed out
+	Entry    *spec.Entry           // Start, Resolve, Probe, Publish
+	Instance *observe.Instance     // Stop, Kill, Probe
+	Signal   int                   // Stop, Kill
+	Policy   StopPolicy            // Stop, Kill
+	Ports    []uint16              // Listen, sorted
+	Kind     ProbeKind             // Probe
+	Servers  []spec.ServerEndpoint // Publish
+	Token    string                // Start; given by the loop when it is handed out
 	Reason   spec.Reason
 }
