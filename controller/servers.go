@@ -204,9 +204,9 @@ func (p *planner) unpublished(s *situation) bool {
 	}
 	why := Reason{Reason: spec.ReasonChecking, Detail: "writing down where its MCP servers are"}
 	if known != nil && known.Failures > 0 {
-		why = Reason{Reason: known.Reason, Detail: known.Message, Until: known.retryAt()}
-		if known.Busy {
-			why.Until = time.Time{}
+		why = Reason{Reason: known.Reason, Detail: known.Message}
+		if at := known.retryAt(); p.w.Now.Before(at) {
+			why.Until = at
 		}
 	}
 	p.why(s.key, why)

@@ -263,7 +263,8 @@ func TestLoopPublishes(t *testing.T) {
 		m.full = false
 		m.mu.Unlock()
 		wait(time.Minute)
-		expect("mended", live(), "publish Agent/reader")
+		third := live()
+		expect("mended", third, "publish Agent/reader")
 
 		// Another controller, of which the agent is known to nobody else.
 		c.Shutdown(false)
@@ -273,7 +274,7 @@ func TestLoopPublishes(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background()) // of the bubble
 		go next.Run(ctx)
 		m.publish(setOf(agent))
-		expect("adopted", m.configs[reader])
+		expect("adopted", third)
 		m.publish(setOf())
 		expect("removed", nil, "signal Agent/reader", "withdraw Agent/reader")
 		cancel()
