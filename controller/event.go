@@ -42,6 +42,9 @@ type StartFailed struct {
 	Reason  spec.Reason `json:"reason"`
 	Message string      `json:"message"`
 	At      time.Time   `json:"at"`
+	// Sent are the signals that ended what had been started already; the ledger
+	// does not keep them.
+	Sent []observe.Sent `json:"-"`
 }
 
 // Adopted says that a scan found an instance that was not known.

@@ -291,10 +291,7 @@ func (l *loop) finished() bool {
 	}
 	for _, in := range l.world.Observed.Instances {
 		s := situation{in.Key, l.world.Desired.Lookup(in.Key), nil, l.world.History.Of(in.Key)}
-		if spared(s.stopPolicy(in), in) || l.onlyDoubt(in) {
-			continue
-		}
-		if !l.world.stays(in) && !l.hopeless(in) {
+		if !spared(s.stopPolicy(in), in) && !l.onlyDoubt(in) && !l.world.stays(in) {
 			left++
 		}
 	}
@@ -302,7 +299,7 @@ func (l *loop) finished() bool {
 }
 
 // onlyDoubt says that all that is left of an instance cannot be told, and so can
-// never be signalled: there is nothing to wait for.
+// never be signalled: it is named, and there is nothing to wait for.
 func (l *loop) onlyDoubt(in *observe.Instance) bool {
 	return !in.Live() && len(in.Members) == 0 && len(in.Doubtful) > 0 && in.EndedAt.Before(l.world.Observed.Began)
 }

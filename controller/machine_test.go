@@ -49,6 +49,7 @@ type simulated struct {
 	deaf     bool // ignores the stop signal
 	veiled   bool // cannot be told: its verdict is not Ours
 	lastMain observe.Ident
+	began    time.Time
 }
 
 func newMachine(seed uint64) *machine {
@@ -90,6 +91,7 @@ func (m *machine) Sets() <-chan *spec.Set { return m.sets }
 func (m *machine) spawn(p simulated) *simulated {
 	m.pid++
 	p.Ident = observe.Ident{PID: m.pid, Start: uint64(m.pid)}
+	p.began = time.Now()
 	if p.main {
 		p.lastMain = p.Ident
 	}
@@ -105,8 +107,13 @@ func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) 
 	if m.unready {
 		return nil, errTest
 	}
-	if live := m.mains(e.Key); live >= max(1, replicas(e)) {
-		m.fault("%v was started although %d of %d run", e.Key, live, replicas(e))
+	// An edit may have come since this start was decided on, and want more.
+	wanted := max(1, replicas(e))
+	if now := m.set.Lookup(e.Key); now != nil {
+		wanted = max(wanted, replicas(now))
+	}
+	if live := m.mains(e.Key); live >= wanted {
+		m.fault("%v was started although %d of %d run", e.Key, live, wanted)
 	}
 	// That it was deleted is noticed by a resync.
 	if m.configs[e.Key] == nil && len(e.Object.Spec.MCPServers) > 0 && time.Since(m.lostAt) > 2*resyncEvery {
@@ -119,7 +126,7 @@ func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) 
 	if m.rand.IntN(2) == 0 {
 		m.spawn(simulated{key: p.key, id: p.id, hash: p.hash, onExit: p.onExit, lastMain: p.Ident, deaf: m.rand.IntN(4) == 0})
 	}
-	return m.instance(p, time.Now()), nil
+	return m.instance(p), nil
 }
 
 func (m *machine) pauseUnlocked() {
@@ -136,9 +143,9 @@ func (m *machine) mains(k spec.Key) (n int) {
 	return n
 }
 
-func (m *machine) instance(p *simulated, at time.Time) *observe.Instance {
+func (m *machine) instance(p *simulated) *observe.Instance {
 	in := &observe.Instance{
-		Key: p.key, ID: p.id, Hash: p.hash, OnExit: p.onExit, LastMain: p.lastMain, StartedAt: at,
+		Key: p.key, ID: p.id, Hash: p.hash, OnExit: p.onExit, LastMain: p.lastMain, StartedAt: p.began,
 		Ports: portsOf(p.lastMain),
 	}
 	if p.main {
@@ -193,7 +200,7 @@ func (m *machine) Scan(_ context.Context, _ []observe.Witness, _ observe.Depth) 
 	for _, p := range m.procs {
 		i := slices.IndexFunc(s.Instances, func(in *observe.Instance) bool { return in.ID == p.id })
 		if i < 0 {
-			s.Instances = append(s.Instances, m.instance(p, time.Now()))
+			s.Instances = append(s.Instances, m.instance(p))
 			i = len(s.Instances) - 1
 		}
 		in := s.Instances[i]
@@ -299,7 +306,7 @@ func (discard) Append(any) {}
 // nothing.
 func (m *machine) controller(change ...func(*Options)) *Controller {
 	o := Options{
-		Owner: "test", Source: m, Observer: m, Actuator: m, Events: discard{}, Ledger: discard{},
+		Owner: "test", Source: m, Observer: m, Actuator: m, Prober: newAsked(m), Events: discard{}, Ledger: discard{},
 		Boot: "boot", Log: logr.Discard(),
 	}
 	for _, c := range change {

@@ -303,7 +303,7 @@ func (l *loop) publish(a Action) Published {
 	} else {
 		e.MCPConfigFile, err = l.Actuator.Publish(a.Entry, a.Servers)
 	}
-	e.Reason, e.Message = startError(err)
+	e.Reason, e.Message, _ = startError(err)
 	e.At = time.Now()
 	return e
 }

@@ -51,10 +51,7 @@ func (m *MCP) Endpoint(name string, ports PortMap) (ServerEndpoint, bool) {
 
 // port is the one that is meant: by number, by name, or by its default.
 func (m *MCP) port(ports PortMap) (uint16, bool) {
-	if n, err := strconv.ParseUint(m.Port, 10, 16); err == nil {
-		return uint16(n), n > 0
-	}
-	if n, ok := ports.Lookup(m.Port); ok || m.Port != "" {
+	if n, ok := ports.Resolve(m.Port); ok || m.Port != "" {
 		return n, ok
 	}
 	if len(ports) == 1 {

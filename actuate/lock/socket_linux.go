@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -54,16 +55,16 @@ func holder(addr *net.UnixAddr, o Options) error {
 	case err != nil:
 		return fmt.Errorf("cannot ask who holds the lock of owner %s: %v", o.Owner, cause(err))
 	}
-	peer, err := peerOf(conn)
+	peer, err := observe.PeerOf(conn)
 	switch {
 	case err != nil:
 		conn.Close()
 		return fmt.Errorf("cannot tell who holds the lock of owner %s: %v", o.Owner, err)
-	case int(peer.Uid) != o.UID:
+	case peer.UID != o.UID:
 		conn.Close()
 		return errSquatted
 	}
-	held.PID = int(peer.Pid)
+	held.PID = peer.PID
 	held.hear(conn)
 	return held
 }
@@ -74,16 +75,4 @@ func cause(err error) error {
 		return op.Err
 	}
 	return err
-}
-
-// peerOf gives the process that called listen(2) (SO_PEERCRED, unix(7)).
-func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	ctlErr := raw.Control(func(fd uintptr) {
-		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	return peer, errors.Join(ctlErr, err)
 }
