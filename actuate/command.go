@@ -39,7 +39,7 @@ func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap
 	c.markers = spec.MarkersFor(o, a.opts.Owner, id, e.Hash, ports)
 	c.env, err = spec.Environ(o, spec.EnvInputs{
 		Inherit: a.opts.Environ, Files: e.Files, Dir: c.dir, Ports: ports, Markers: c.markers,
-		Account: accountEnviron(c.account),
+		Account: accountEnviron(c.account), MCPConfig: a.mcpConfigPath(e),
 	})
 	if err != nil {
 		return c, startErrorf(spec.ReasonEnvironment, "cannot build the environment: %v", err)

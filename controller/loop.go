@@ -70,6 +70,7 @@ func (l *loop) run(ctx context.Context) {
 	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
 	defer func() { l.probing.cancel() }()
 	l.scan(observe.Full)
+	l.findPublished()
 	stop := ctx.Done()
 	for !l.finished() {
 		calm := false

@@ -46,6 +46,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	}
 	st.Server, st.Card = s.verified()
 	st.Warnings = s.warnings(w)
+	s.reportPublication(&st)
 	st.Phase = phase(w, p, s, &st)
 	st.Conditions = conditions(w, s, &st, why)
 	ready := st.Conditions[len(st.Conditions)-1]
@@ -295,7 +296,7 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 
 // needsPerson says that nothing will change until somebody does something.
 func needsPerson(r spec.Reason) bool {
-	return r == spec.ReasonCannotTell || r == spec.ReasonInvalid || unacceptable(r)
+	return r == spec.ReasonCannotTell || r == spec.ReasonInvalid || r == spec.ReasonMCPConfig || unacceptable(r)
 }
 
 // CarryTransitions keeps the transition times of conditions whose value has not
