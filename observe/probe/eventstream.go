@@ -18,6 +18,9 @@ type event struct {
 type eventReader struct {
 	in   *bufio.Reader
 	rest *io.LimitedReader
+	// queued is what was read up to the next LF, if more says so: CR ends lines too.
+	queued []byte
+	more   bool
 }
 
 // errStreamTooLong ends a stream that does not end.
@@ -25,7 +28,7 @@ var errStreamTooLong = errors.New("the event stream does not end")
 
 func newEventReader(r io.Reader, limit int64) *eventReader {
 	rest := &io.LimitedReader{R: r, N: limit}
-	return &eventReader{bufio.NewReader(rest), rest}
+	return &eventReader{in: bufio.NewReader(rest), rest: rest}
 }
 
 // Next gives the next event that has data. Its error is io.EOF at the end of the
@@ -68,20 +71,17 @@ func (e *eventReader) Next() (event, error) {
 
 // line gives the next line without its end: LF, CR LF, or CR.
 func (e *eventReader) line() ([]byte, error) {
-	var line []byte
-	for {
-		c, err := e.in.ReadByte()
+	if !e.more {
+		read, err := e.in.ReadBytes('\n')
 		switch {
 		case err == io.EOF && e.rest.N <= 0:
 			return nil, errStreamTooLong
 		case err != nil:
 			return nil, err
-		case c == '\n':
-			return bytes.TrimSuffix(line, []byte{'\r'}), nil
-		case len(line) > 0 && line[len(line)-1] == '\r':
-			_ = e.in.UnreadByte()
-			return line[:len(line)-1], nil
 		}
-		line = append(line, c)
+		e.queued = bytes.TrimSuffix(read[:len(read)-1], []byte{'\r'})
 	}
+	var line []byte
+	line, e.queued, e.more = bytes.Cut(e.queued, []byte{'\r'})
+	return line, nil
 }

@@ -87,10 +87,13 @@ func jsonTrouble(err error, text []byte) string {
 	return told(err.Error()) + quoted(text)
 }
 
+// maxEvents bounds how many events may come before an answer.
+const maxEvents = 4096
+
 // awaitAnswer reads an event stream until it has the answer to the request with
 // this id.
 func awaitAnswer(events *eventReader, id int64) (json.RawMessage, error) {
-	for {
+	for range maxEvents {
 		ev, err := events.Next()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -105,4 +108,5 @@ func awaitAnswer(events *eventReader, id int64) (json.RawMessage, error) {
 			return result, err
 		}
 	}
+	return nil, errStreamTooLong
 }
