@@ -56,10 +56,7 @@ func (a *Actuator) RunErrand(ctx context.Context, e *spec.Entry, in *observe.Ins
 	if a.atDesk(func() { err = x.prepare(e, in, argv) }); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	allowed := time.Duration(0)
-	if deadline, ok := ctx.Deadline(); ok {
-		allowed = time.Until(deadline).Round(10 * time.Millisecond)
-	}
+	allowed := observe.Allowed(ctx)
 	ctx, x.cancel = context.WithCancelCause(ctx)
 	defer x.cancel(nil)
 	if err := a.reaper.attend(x); err != nil {

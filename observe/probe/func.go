@@ -51,15 +51,7 @@ func allowance(ctx context.Context) time.Duration {
 	if noted, ok := ctx.Value(allowedKey{}).(time.Duration); ok {
 		return noted
 	}
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return 0
-	}
-	left := time.Until(deadline)
-	if left > 100*time.Millisecond { // 999.98ms was meant as 1s
-		return left.Round(10 * time.Millisecond)
-	}
-	return left.Round(time.Millisecond)
+	return observe.Allowed(ctx)
 }
 
 // within names the end of an attempt by its deadline: "no answer within 1s".

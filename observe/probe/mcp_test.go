@@ -302,7 +302,7 @@ func TestASlowGreetingIsWaitedFor(t *testing.T) {
 	q := question(in, overHTTP(spec.ProtocolLegacy))
 	for range 5 {
 		_, err := ask(p, q, 20*time.Millisecond)
-		fails(t, err, "(greeting): no answer within 20ms")
+		fails(t, err, "(greeting): no answer within")
 	}
 	close(release)
 	mustAsk(t, p, q)
