@@ -98,6 +98,8 @@ type legacyServer struct {
 	keepsForever bool // DELETE is 405
 	unknown      int  // status for a session that it does not know
 	asStream     bool // answers are event streams, whose first event is empty
+	eager        bool // whatever comes without a session gets one, taken or not
+	sulks        int  // how many pings get a 400 for nothing
 
 	mu       sync.Mutex
 	sessions map[string]bool
@@ -131,6 +133,16 @@ func (s *legacyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.most = max(s.most, len(s.sessions))
 		w.Header().Set("Mcp-Session-Id", id)
 		s.answer(w, m.ID, `{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"old","version":"0.1"}}`)
+		return
+	}
+	if s.eager && id == "" {
+		s.made++
+		s.sessions["stray"] = true
+		w.Header().Set("Mcp-Session-Id", "stray")
+	}
+	if m.Method == methodPing && s.sulks > 0 {
+		s.sulks--
+		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	switch {
@@ -214,6 +226,26 @@ func TestOneSession(t *testing.T) {
 				t.Errorf("at the end: %d sessions, %d at one time, %d in all", now, most, made)
 			}
 		})
+	}
+}
+
+// TestNoSessionIsLeftBehind: not one that came with the question for the era, nor
+// one that the server refused although it knew it.
+func TestNoSessionIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	s := &legacyServer{unknown: http.StatusBadRequest, eager: true}
+	p, in := newProber(t), instance(t, serve(t, s.ServeHTTP).URL)
+	q := question(in, overHTTP(spec.ProtocolAuto))
+	mustAsk(t, p, q)
+	if now, most, made := s.count(); now != 1 || most != 1 || made != 2 {
+		t.Errorf("%d sessions, %d at one time, %d in all, after the first probe", now, most, made)
+	}
+	s.mu.Lock()
+	s.sulks = 1
+	s.mu.Unlock()
+	mustAsk(t, p, q)
+	if now, most, made := s.count(); now != 1 || most != 1 || made != 3 {
+		t.Errorf("%d sessions, %d at one time, %d in all, after a new one", now, most, made)
 	}
 }
 
