@@ -195,7 +195,7 @@ func mayHaveRun(r spec.Reason) bool {
 // begin notes the program that is started; another one's counts begin anew.
 func (k *KeyHistory) begin(h spec.Hash) {
 	if k.Hash != h {
-		k.Hash, k.Crashes, k.Restarts, k.Ended, k.Succeeded, k.Failure = h, 0, 0, 0, 0, nil
+		k.Hash, k.Crashes, k.Restarts, k.Ended, k.Succeeded, k.AtOnce, k.Failure = h, 0, 0, 0, 0, 0, nil
 	}
 }
 
@@ -237,6 +237,7 @@ func (e Exited) fold(k *KeyHistory) {
 	if t.Reason == spec.ReasonCompleted {
 		k.Succeeded++
 	}
+	k.AtOnce = atOnce(k.AtOnce, &t)
 }
 
 func (e Output) fold(k *KeyHistory) {

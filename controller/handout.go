@@ -3,6 +3,7 @@ package controller
 import (
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,7 +154,7 @@ func (l *loop) exited(e observe.Exit) {
 	}
 	exit := Exited{
 		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID, StartTick: e.Start,
-		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
+		Termination: termination(e, of.StartedAt, l.successCodes(of.key)), ResetAfter: l.resetAfter(of.key),
 	}
 	planned := l.planned(of)
 	st := l.world.History.Of(of.key).stop(of.ID)
@@ -206,14 +207,23 @@ func (l *loop) resetAfter(k spec.Key) time.Duration {
 	return 0
 }
 
-func termination(e observe.Exit, started time.Time) spec.Termination {
+// successCodes are the exit codes that mean success for a key beside 0, by its
+// manifest.
+func (l *loop) successCodes(k spec.Key) []int32 {
+	if e := l.world.Desired.Lookup(k); e != nil && e.Object != nil {
+		return e.Object.Spec.SuccessExitCodes
+	}
+	return nil
+}
+
+func termination(e observe.Exit, started time.Time, success []int32) spec.Termination {
 	t := spec.Termination{ExitCode: e.Code, StartedAt: started, FinishedAt: e.At, Output: e.Message}
 	switch {
 	case !e.Known:
 		t.ExitCode, t.Reason = -1, spec.ReasonUnknown
 	case e.OOM:
 		t.Reason = spec.ReasonOOMKilled
-	case e.Signal == 0 && e.Code == 0:
+	case e.Signal == 0 && (e.Code == 0 || slices.Contains(success, int32(e.Code))):
 		t.Reason = spec.ReasonCompleted
 	default:
 		t.Reason = spec.ReasonError

@@ -28,9 +28,11 @@ type KeyHistory struct {
 	// Restarts counts starts after an unplanned end.
 	Restarts int `json:"restarts,omitempty"`
 	// Ended and Succeeded count unplanned ends of Hash, the latter with exit
-	// code 0: what a restart policy asks for.
+	// code that means success: what a restart policy asks for.
 	Ended     int `json:"ended,omitempty"`
 	Succeeded int `json:"succeeded,omitempty"`
+	// AtOnce counts how often in a row it has ended at once, and well (stdio.go).
+	AtOnce int `json:"atOnce,omitempty"`
 	// CrashedAt is when the last unplanned end or failed start was noticed.
 	CrashedAt time.Time `json:"crashedAt,omitzero"`
 	// TriedAt is when the last start worked or failed.

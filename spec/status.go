@@ -132,9 +132,13 @@ type InstanceStatus struct {
 // Termination is how a main process ended.
 type Termination struct {
 	// ExitCode is -1 where a signal ended it or the code could not be had.
-	ExitCode   int       `json:"exitCode"`
-	Signal     string    `json:"signal,omitempty"`
-	Reason     Reason    `json:"reason"` // Error, OOMKilled, Completed, Stopped, Unknown
+	ExitCode int    `json:"exitCode"`
+	Signal   string `json:"signal,omitempty"`
+	// Reason is Error, OOMKilled, Completed, Stopped, Unknown, or that of the
+	// probe which gave it up: LivenessFailed, StartupFailed.
+	Reason Reason `json:"reason"`
+	// Message is what the probe said that gave it up.
+	Message    string    `json:"message,omitempty"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
 	FinishedAt time.Time `json:"finishedAt"`
 	Output     string    `json:"output,omitempty"` // the last line that it wrote
