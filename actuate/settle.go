@@ -57,6 +57,7 @@ func (s *start) instance(id observe.Ident, sc observe.Scope) *observe.Instance {
 		OnExit: s.markers.OnExit, Ports: s.ports, UID: s.otherUID(),
 		Main:     s.mainProcess(id, s.uid(), os.Getpid(), s.entry.Key, sc.Cgroup),
 		LastMain: id, StartedAt: s.began, Scope: sc, Log: s.logPath, Child: true,
+		Program: programFile(s.program),
 	}
 }
 

@@ -23,6 +23,9 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Probe:
 		l.handProbe(a, now)
 		return
+	case Praise:
+		l.praise(a.Key, a.Instance.ID)
+		return
 	case Start:
 		a.Token = newToken()
 		l.note(StartAsked{
@@ -119,7 +122,7 @@ func (l *loop) started(a Action, in *observe.Instance, err error) {
 	}
 	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithStarted(in) })
 	r := recordOf(in, true)
-	r.Policy = policyOf(&a.Entry.Object.Spec)
+	r.Policy, r.Entry, r.Program = policyOf(&a.Entry.Object.Spec), a.Entry, in.Program
 	l.note(Started{Key: a.Key, Token: a.Token, Instance: r, At: time.Now(), Reason: a.Reason})
 	l.watched(a.Key, r)
 }
@@ -156,30 +159,26 @@ func (l *loop) exited(e observe.Exit) {
 		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID, StartTick: e.Start,
 		Termination: termination(e, of.StartedAt, l.successCodes(of.key)), ResetAfter: l.resetAfter(of.key),
 	}
+	q := l.inquire(&exit, of.InstanceRecord, e.OOM)
 	planned := l.planned(of)
 	st := l.world.History.Of(of.key).stop(of.ID)
 	switch {
 	case planned:
 		exit.Termination.Reason = spec.ReasonStopped // the ledger has no record of the stop itself
-	case st != nil && st.Reason != spec.ReasonMainGone:
-		exit.Termination.Reason = st.Reason // it was given up
+	case st != nil && st.Reason != spec.ReasonMainGone: // it was given up
+		exit.Termination.Reason, exit.Termination.Message = st.Reason, q.Probe
 	}
 	l.note(exit)
+	l.praiseEnded(&exit, q.run)
 	if e.Alone {
 		l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithoutInstance(of.ID) })
 		l.release(of.key, of.InstanceRecord)
 	}
-	if planned || of.Log == "" {
+	if planned {
 		l.logExit(exit)
 		return
 	}
-	l.aside(func() outcome {
-		exit.Termination.Output = l.Actuator.LastLine(of.Log)
-		return func(l *loop) {
-			l.note(Output{Key: of.key, ID: of.ID, Line: exit.Termination.Output, At: time.Now()})
-			l.logExit(exit)
-		}
-	})
+	l.lastWords(exit, q)
 }
 
 // planned says that the end of a main process is our doing. On the way out that

@@ -57,6 +57,8 @@ type KeyHistory struct {
 	Resolved *Resolved `json:"-"`
 	// Probes are what is known of the health of Instances.
 	Probes []ProbeState `json:"-"`
+	// Death is the last dossier. It stands beside the ledger.
+	Death *spec.Dossier `json:"-"`
 }
 
 // InstanceRecord is what is remembered of a spawn.
@@ -77,6 +79,13 @@ type InstanceRecord struct {
 	Ended bool `json:"ended,omitempty"`
 	// Policy is how it is stopped where no manifest says so any more.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// Program is the file that was executed.
+	Program spec.ProgramFile `json:"program,omitzero"`
+	// Entry is the newest manifest of its hash, as far as this life of the
+	// controller has seen one; nil where it has not.
+	Entry *spec.Entry `json:"-"`
+	// Good says that the run has gone well, and that this was written down.
+	Good bool `json:"-"`
 	// Handle says that its main process is watched by handle in this life of
 	// the controller.
 	Handle bool `json:"-"`

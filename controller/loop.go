@@ -36,6 +36,7 @@ type loop struct {
 	queue    []Action // handed out as soon as there is room
 	inFlight int
 	probing  prober
+	clerk    clerk
 	calm     bool // the last outcome is no reason to decide at once
 
 	scanning  bool          // a scan is under way
@@ -69,6 +70,7 @@ func (l *loop) run(ctx context.Context) {
 	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
 	defer func() { l.probing.cancel() }()
 	l.scan(observe.Full)
+	l.recallDeaths()
 	stop := ctx.Done()
 	for !l.finished() {
 		calm := false
@@ -223,6 +225,7 @@ func (l *loop) arm(at time.Time) {
 func (l *loop) desire(set *spec.Set) {
 	if set != nil {
 		l.world.Desired, l.news = *set, true
+		l.introduce()
 	}
 }
 

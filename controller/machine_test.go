@@ -236,7 +236,9 @@ func (m *machine) Forget(in *observe.Instance) {
 	}
 }
 
-func (m *machine) LastLine(string) string { return "" }
+func (m *machine) LastLines(string) []string { return nil }
+
+func (m *machine) EnvNames(*spec.Entry) []string { return nil }
 
 // discard is a journal that keeps nothing.
 type discard struct{}

@@ -34,7 +34,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	}
 	st := spec.Status{Reason: why.Reason, Message: sentence(why, w.Now), Hash: s.entryHash()}
 	if s.history != nil {
-		st.Restarts, st.LastTermination = s.history.Restarts, s.history.Last
+		st.Restarts, st.LastTermination, st.LastDeath = s.history.Restarts, s.history.Last, s.history.Death
 	}
 	stay := s.sparedLast()
 	for _, in := range s.instances {

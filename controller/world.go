@@ -48,7 +48,7 @@ type Plan struct {
 
 // moving says that the plan changes something, or waits for something.
 func (p *Plan) moving() bool {
-	return len(p.Why) > 0 || slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Type != Probe })
+	return len(p.Why) > 0 || slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Type != Probe && a.Type != Praise })
 }
 
 // Reason is why a key is where it is: the constant for programs, a detail for a
@@ -79,18 +79,20 @@ const (
 	Listen
 	// Probe makes one attempt at the probe Kind of Instance.
 	Probe
+	// Praise writes down what the run of Instance is made of: it goes well.
+	Praise
 )
 
 func (t ActionType) String() string {
-	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe"}[t]
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Praise"}[t]
 }
 
 // Action is one thing to do. It is data; the loop hands it to the room that can.
 type Action struct {
 	Type     ActionType
 	Key      spec.Key
-	Entry    *spec.Entry       // Start, Resolve, Probe
-	Instance *observe.Instance // Stop, Kill, Probe
+	Entry    *spec.Entry       // Start, Resolve, Probe, Praise
+	Instance *observe.Instance // Stop, Kill, Probe, Praise
 	Signal   int               // Stop, Kill
 	Policy   StopPolicy        // Stop, Kill
 	Ports    []uint16          // Listen, sorted

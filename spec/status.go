@@ -73,6 +73,8 @@ type Status struct {
 	Instances  []InstanceStatus `json:"instances,omitempty"`
 	// LastTermination is the last end of a main process, if one is known.
 	LastTermination *Termination `json:"lastTermination,omitempty"`
+	// LastDeath is the record of the last unplanned death.
+	LastDeath *Dossier `json:"lastDeath,omitempty"`
 	// Server is what an MCPServer has said of itself, Card what an Agent's card
 	// says; nil before it was verified.
 	Server *ServerInfo `json:"server,omitempty"`
