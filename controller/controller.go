@@ -98,6 +98,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		world:      World{History: c.Options.History.Clamped(time.Now()), Reap: c.Reap},
 		mains:      map[observe.Ident]mainOf{},
 		early:      map[observe.Ident]observe.Exit{},
+		hooks:      hooks{cancel: map[spec.Instance]context.CancelFunc{}},
 	}
 	l.inherit()
 	if c.Reap != nil {

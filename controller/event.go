@@ -254,7 +254,7 @@ func (e StopAsked) fold(k *KeyHistory) {
 		k.Stops = append(k.Stops, StopState{ID: e.ID, Reason: e.Reason, Policy: e.Policy, At: e.At})
 		s = &k.Stops[len(k.Stops)-1]
 	}
-	s.Busy = true
+	s.Busy, s.Hook = true, NoHook
 	s.Reached = append(slices.Clone(s.Reached), e.Targets...)
 	if e.Kill {
 		s.Kills++

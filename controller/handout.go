@@ -23,6 +23,9 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Probe:
 		l.handProbe(a, now)
 		return
+	case PreStop:
+		l.handHook(a, now)
+		return
 	case Praise:
 		l.praise(a.Key, a.Instance.ID)
 		return
@@ -35,6 +38,7 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Resolve:
 		l.note(Resolving{a.Key})
 	case Stop, Kill:
+		l.endHook(a.Instance.ID)
 		l.note(StopAsked{
 			Key: a.Key, ID: a.Instance.ID, Kill: a.Type == Kill, Reason: a.Reason, At: now,
 			Policy: a.Policy, Targets: members(a.Instance),
@@ -67,6 +71,7 @@ func (l *loop) aside(f func() outcome) {
 // work runs what was handed out, as far as there is room.
 func (l *loop) work() {
 	l.probe()
+	l.runHooks()
 	n := min(maxInFlight-l.inFlight, len(l.queue))
 	for _, a := range l.queue[:n] {
 		l.inFlight++

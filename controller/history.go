@@ -103,12 +103,15 @@ type StopState struct {
 	ID     spec.Instance
 	Reason spec.Reason
 	Policy StopPolicy
-	// At is when the stop signal was decided on; KilledAt the last SIGKILL.
+	// At is when the stop began, and with it the grace period; KilledAt is the
+	// last SIGKILL.
 	At, KilledAt time.Time
 	// Kills counts the rounds of SIGKILL.
 	Kills int
-	// Busy says that an action for the instance is in flight.
+	// Busy says that signals for the instance are in flight.
 	Busy bool
+	// Hook is how far its preStop hook is (hook.go).
+	Hook HookState
 	// Reached are the processes that the stop signal was meant for by ident.
 	Reached []observe.Ident
 	// Refused names what could not be signalled in the last round.

@@ -36,6 +36,7 @@ type loop struct {
 	queue    []Action // handed out as soon as there is room
 	inFlight int
 	probing  prober
+	hooks    hooks
 	clerk    clerk
 	calm     bool // the last outcome is no reason to decide at once
 

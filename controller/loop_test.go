@@ -252,7 +252,7 @@ func newWishes(m *machine) *wishes {
 	w := &wishes{m: m, entries: map[spec.Key]*spec.Entry{}}
 	for i := range 3 {
 		k := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", i)}
-		w.entries[k] = entry(k, "h0")
+		w.entries[k] = entry(k, "h0", hooked)
 	}
 	w.publish()
 	return w
@@ -321,7 +321,12 @@ var disturbances = []disturbance{
 		w.edits++
 		k := w.some()
 		n := int32(1 + w.edits%2)
-		w.entries[k] = entry(k, spec.Hash(fmt.Sprintf("h%d", w.edits)), func(s *spec.Spec) { s.Replicas = &n })
+		w.entries[k] = entry(k, spec.Hash(fmt.Sprintf("h%d", w.edits)), func(s *spec.Spec) {
+			s.Replicas = &n
+			if w.edits%3 > 0 {
+				hooked(s)
+			}
+		})
 		w.publish()
 	}},
 	{"suspend", func(w *wishes) {

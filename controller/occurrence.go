@@ -55,6 +55,9 @@ const (
 	// The verdict of a probe has changed; Message names the probe.
 	ProbeSucceeds OccurrenceType = "ProbeSucceeds"
 	ProbeFails    OccurrenceType = "ProbeFails"
+	// A hook before a stop was done, or failed, which keeps the stop from nothing.
+	HookHasEnded  OccurrenceType = "PreStop"
+	HookHasFailed OccurrenceType = "PreStopFailed"
 )
 
 // resultSent is the Result of a signal that was sent.
@@ -80,6 +83,8 @@ func OccurrencesOf(e Event) []Occurrence {
 		return one(Occurrence{Time: e.At, Type: HasWritten, Key: e.Key.String(), Instance: e.ID, Message: e.Line})
 	case Signalled:
 		return signalOccurrences(e)
+	case HookEnded:
+		return one(e.occurrence())
 	case Gone:
 		return one(Occurrence{Time: e.At, Type: IsGone, Key: e.Key.String(), Instance: e.ID})
 	case Resolved:

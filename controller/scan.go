@@ -153,6 +153,7 @@ func (l *loop) forget() {
 
 // release lets go of an instance of which nothing is left.
 func (l *loop) release(k spec.Key, r InstanceRecord) {
+	l.endHook(r.ID)
 	l.Actuator.Forget(r.ended(k))
 	if l.Prober != nil {
 		l.Prober.Forget(r.ID)

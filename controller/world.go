@@ -79,22 +79,27 @@ const (
 	Listen
 	// Probe makes one attempt at the probe Kind of Instance.
 	Probe
+	// PreStop begins the stop of Instance with the hook of Entry.
+	PreStop
 	// Praise writes down what the run of Instance is made of: it goes well.
 	Praise
 )
 
 func (t ActionType) String() string {
-	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Praise"}[t]
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "PreStop", "Praise"}[t]
 }
+
+// stops says that an action is a step of a stop.
+func (a *Action) stops() bool { return a.Type == Stop || a.Type == Kill || a.Type == PreStop }
 
 // Action is one thing to do. It is data; the loop hands it to the room that can.
 type Action struct {
 	Type     ActionType
 	Key      spec.Key
-	Entry    *spec.Entry       // Start, Resolve, Probe, Praise
-	Instance *observe.Instance // Stop, Kill, Probe, Praise
+	Entry    *spec.Entry       // Start, Resolve, Probe, PreStop, Praise
+	Instance *observe.Instance // Stop, Kill, Probe, PreStop, Praise
 	Signal   int               // Stop, Kill
-	Policy   StopPolicy        // Stop, Kill
+	Policy   StopPolicy        // Stop, Kill, PreStop
 	Ports    []uint16          // Listen, sorted
 	Kind     ProbeKind         // Probe
 	Token    string            // Start; given by the loop when it is handed out
