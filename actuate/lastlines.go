@@ -6,7 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/proc-controller/proc-controller/observe"
 )
 
 // Bounds of LastLines.
@@ -58,7 +59,7 @@ func lastLines(tail []byte) (lines []string) {
 	for len(tail) > 0 && len(lines) < maxLastLines {
 		tail = bytes.TrimSuffix(tail, []byte{'\n'})
 		i := bytes.LastIndexByte(tail, '\n')
-		if line := printable(tail[i+1:]); line != "" {
+		if line := shown(tail[i+1:]); line != "" {
 			lines = append(lines, line)
 		}
 		tail = tail[:max(i, 0)]
@@ -67,18 +68,10 @@ func lastLines(tail []byte) (lines []string) {
 	return lines
 }
 
-// printable cuts a line to its bound and drops what could play tricks on a
-// terminal. Of a progress bar it is what was on the screen last.
-func printable(b []byte) string {
+// shown is a line as it is shown to a person. Of a progress bar it is what was on
+// the screen last.
+func shown(b []byte) string {
 	line := strings.TrimRight(string(b), " \t\r")
-	line = line[strings.LastIndexByte(line, '\r')+1:]
-	if len(line) > maxLastLine {
-		line = line[:maxLastLine]
-	}
-	return strings.TrimRight(strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, line), " \t")
+	line = observe.Printable(line[strings.LastIndexByte(line, '\r')+1:], maxLastLine)
+	return strings.TrimRight(line, " \t")
 }
