@@ -38,10 +38,15 @@ func (l *loop) praise(k spec.Key, id spec.Instance) {
 	}
 }
 
-// praiseEnded writes down a run that has ended well.
-func (l *loop) praiseEnded(e *Exited, r InstanceRecord) {
+// praiseEnded writes down a run that has ended well. What a stop took does not
+// count for how long it ran.
+func (l *loop) praiseEnded(e *Exited, r InstanceRecord, st *StopState) {
 	t := &e.Termination
-	stopped := t.Reason == spec.ReasonStopped && t.FinishedAt.Sub(t.StartedAt) > endsAtOnce
+	until := t.FinishedAt
+	if st != nil {
+		until = st.At
+	}
+	stopped := t.Reason == spec.ReasonStopped && until.Sub(t.StartedAt) > endsAtOnce
 	if !r.Good && (stopped || completesAsWanted(t, r.Entry)) {
 		l.keepGood(e.Key, r)
 	}

@@ -174,7 +174,7 @@ func (l *loop) exited(e observe.Exit) {
 		exit.Termination.Reason, exit.Termination.Message = st.Reason, q.Probe
 	}
 	l.note(exit)
-	l.praiseEnded(&exit, q.run)
+	l.praiseEnded(&exit, q.run, st)
 	if e.Alone {
 		l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithoutInstance(of.ID) })
 		l.release(of.key, of.InstanceRecord)
