@@ -12,8 +12,11 @@ import (
 // and decoded again.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		smallManifest, fullManifest, "", "---\n---\n", "a: b: c", "x: *y", "- [a", "\t", "a: \"\\ud83d\"", "<<: {}", "? [a]\n: b", "%YAML 1.2\n---\n",
+		smallManifest, fullManifest, agentManifest, "", "---\n---\n", "a: b: c", "x: *y", "- [a", "\t", "a: \"\\ud83d\"", "<<: {}", "? [a]\n: b", "%YAML 1.2\n---\n",
 		"apiVersion: apps/v1\n", "spec: &a {env: [*a], <<: *a}\n", "{\"apiVersion\": \"proc-controller.dev/v1alpha1\"}", "...\n---\n...\n", "metadata: {labels: {<<: [a]}}",
+		healthy("ports: [{port: 0}], mcp: {transport: sse}, livenessProbe: {mcp: {}, periodSeconds: 3}"),
+		healthy("mcp: {port: 1}, strategy: {type: BlueGreen}, startupProbe: {httpGet: {port: 65535}, periodSeconds: -1}"),
+		healthy("dependsOn: [{kind: Agent, name: b}, {}], lifecycle: {preStop: {httpGet: {port: \"1\", httpHeaders: []}}}"),
 	} {
 		f.Add([]byte(s))
 	}
@@ -60,6 +63,11 @@ func FuzzWalkIsAsStrictAsJSON(f *testing.F) {
 	f.Add("backoff", "{factor: 1e400}")
 	f.Add("backoff", "{initial: 1s, initial: 2s}")
 	f.Add("env", "[{name: A, value: \"\\0\"}]")
+	f.Add("readinessProbe", "{httpGet: {port: 80}, timeoutSeconds: 1.0, TimeoutSeconds: 2}")
+	f.Add("livenessProbe", "{exec: {command: [5]}, timeoutSeconds: 2147483648}")
+	f.Add("startupProbe", "{timeoutSeconds: 1, <<: {timeoutSeconds: 2}}")
+	f.Add("strategy", "{type: BlueGreen, type: Recreate, progressDeadlineSeconds: 1e1}")
+	f.Add("lifecycle", "{preStop: {httpGet: {httpHeaders: [{name: A}, 5]}}}")
 	f.Fuzz(func(t *testing.T, field, value string) {
 		docs := Decode("x.yaml", []byte("apiVersion: "+APIVersion+"\nkind: Agent\nmetadata: {name: a}\nspec:\n  "+field+": "+value+"\n"))
 		for _, d := range docs {
