@@ -58,6 +58,11 @@ func (*Actuator) RunHelper(context.Context, []string, []string, string) (exitCod
 	return -1, "", ErrUnsupported
 }
 
+// RunErrand refuses.
+func (*Actuator) RunErrand(context.Context, *spec.Entry, *observe.Instance, []string) error {
+	return ErrUnsupported
+}
+
 // Pause does nothing.
 func (*Actuator) Pause() []observe.Exit { return nil }
 

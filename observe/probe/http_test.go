@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -256,4 +258,35 @@ func TestA2ACards(t *testing.T) {
 			t.Errorf("%s %s: %+v", tc.at, tc.body, answer)
 		}
 	}
+}
+
+// TestExecIsHandedOn: as a probe and as a hook, with its result.
+func TestExecIsHandedOn(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("exec test: exit code 1")
+	p := New(Options{Exec: func(_ context.Context, e *spec.Entry, in *observe.Instance, argv []string) error {
+		if e.Hash != "abc" || in.ID != "one-1" || len(argv) != 1 {
+			t.Errorf("handed on: %v, %v, %q", e, in, argv)
+		}
+		if argv[0] == "good" {
+			return nil
+		}
+		return broken
+	}})
+	in := &observe.Instance{ID: "one-1"}
+	for command, want := range map[string]error{"good": nil, "bad": broken} {
+		action := &spec.ExecAction{Command: []string{command}}
+		q := question(in, spec.Probe{Exec: action})
+		if _, err := ask(p, q, patience); !errors.Is(err, want) {
+			t.Errorf("%s: %v", command, err)
+		}
+		if err := p.Do(t.Context(), q.Entry, in, &spec.Hook{Exec: action}); !errors.Is(err, want) {
+			t.Errorf("%s as a hook: %v", command, err)
+		}
+	}
+	q := question(in, spec.Probe{Exec: &spec.ExecAction{Command: []string{"good"}}})
+	_, err := ask(newProber(t), q, patience)
+	fails(t, err, "cannot run good")
+	_, err = ask(p, question(in, spec.Probe{}), patience)
+	fails(t, err, errNoHandler.Error())
 }

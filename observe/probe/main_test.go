@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +19,15 @@ import (
 // TestMain: playsPart runs what this binary is when a test starts it again.
 func TestMain(m *testing.M) {
 	if !playsPart() {
-		goleak.VerifyTestMain(m)
+		goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+			atEnd()
+			os.Exit(code)
+		}))
 	}
 }
+
+// atEnd removes what tests have shared.
+var atEnd = func() {}
 
 // patience bounds every wait of a test; none comes near it when all is well.
 const patience = 20 * time.Second

@@ -20,7 +20,7 @@ const (
 	// the other is tried: a server that knows only that may stay silent.
 	discoverWithin = 5 * time.Second
 	// leaveWithin bounds the end of a session.
-	leaveWithin = 2 * time.Second
+	leaveWithin = time.Second
 	// reopenPause lies between two sessions, the first of which was of no use.
 	reopenPause = time.Minute
 )

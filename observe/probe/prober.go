@@ -134,7 +134,7 @@ func (p *Prober) server(q observe.Question, at string) *server {
 }
 
 // Forget lets go of what is kept for an instance that is gone. It does not wait:
-// a session that can still be ended is, within 2 s.
+// a session that can still be ended is, within a second.
 func (p *Prober) Forget(id spec.Instance) {
 	p.mu.Lock()
 	gone := p.servers[id]
@@ -151,10 +151,9 @@ func (p *Prober) farewell(servers []*server) {
 	}
 }
 
-// Close forgets every instance, and waits until that is done: some seconds at
-// most, where a server does not answer. What
-// lives on without the controller is left without a session of it. No other
-// method may be called after it.
+// Close forgets every instance, and waits until that is done: a second where a
+// server does not answer, seldom two. What lives on without the controller is
+// left without a session of it. A later attempt begins anew.
 func (p *Prober) Close() {
 	p.mu.Lock()
 	for id, servers := range p.servers {
