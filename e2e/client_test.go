@@ -32,6 +32,7 @@ type object struct {
 		Conditions             []condition
 		Instances              []instance
 		LastTermination        *termination
+		LastDeath              *dossier
 	}
 }
 
@@ -54,6 +55,19 @@ type termination struct {
 	ExitCode               int
 	Signal, Reason, Output string
 	FinishedAt             time.Time
+}
+
+type dossier struct {
+	Instance, Hash, Signal, Reason, Message, Uptime, Probe string
+	PID, ExitCode                                          int
+	Output                                                 []string
+	NextRetry, FinishedAt                                  time.Time
+	Changes                                                *struct {
+		LastGood             string
+		Spec                 []string
+		Program              *struct{ Was, Is struct{ Path string } }
+		EnvAdded, EnvRemoved []string
+	}
 }
 
 // condition gives the condition of the type, or one without a status.
