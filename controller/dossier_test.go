@@ -112,7 +112,6 @@ func TestUnplannedDeathsLeaveADossier(t *testing.T) {
 func TestDeathsThatHangHinderNothing(t *testing.T) {
 	g := newGraves()
 	faults := within(t, 8, func(m *machine, c *Controller) {
-		g.hangs = make(chan struct{})
 		defer close(g.hangs)
 		m.publish(setOf(entry(files, "a")))
 		wait(time.Minute)
@@ -122,7 +121,7 @@ func TestDeathsThatHangHinderNothing(t *testing.T) {
 		if st.Phase != spec.PhaseRunning || st.Restarts != 1 || st.LastTermination == nil || st.LastDeath != nil {
 			m.fault("%+v", st)
 		}
-	}, g.keep)
+	}, g.keep, func(*Options) { g.hangs = make(chan struct{}) })
 	for _, f := range faults {
 		t.Error(f)
 	}

@@ -34,8 +34,8 @@ func (l *loop) scan(d observe.Depth) {
 		return
 	}
 	l.foldNoted()
-	depth, users := l.depth, usersOf(&l.world.Desired)
-	known := append(l.world.History.Witnesses(), witnessesOf(users)...)
+	depth, users := l.depth, UsersOf(&l.world.Desired)
+	known := append(l.world.History.Witnesses(), UserWitnesses(users)...)
 	l.scanning, l.scanAgain, l.depth = true, false, observe.Look
 	l.aside(func() outcome {
 		s := l.Observer.Scan(context.Background(), known, depth)
@@ -92,6 +92,7 @@ func (l *loop) settle() {
 			l.adopt(in)
 		}
 	}
+	l.notePolicies()
 }
 
 // dropEmpty drops instances of which, by a scan that began after their end,

@@ -117,14 +117,16 @@ func (s *suggestions) of(k Key) string {
 // too long to be read is cut in the middle.
 func showCycle(cycle []Key) string {
 	const most, ends = 12, 4
-	var b strings.Builder
-	for i, k := range cycle {
-		switch {
-		case len(cycle) <= most || i < ends || i >= len(cycle)-ends:
-			b.WriteString(k.String() + " → ")
-		case i == ends:
-			fmt.Fprintf(&b, "(%d more) → ", len(cycle)-2*ends)
-		}
+	if len(cycle) <= most {
+		return showPath(cycle) + cycle[0].String()
 	}
-	return b.String() + cycle[0].String()
+	return fmt.Sprintf("%s(%d more) → %s%v", showPath(cycle[:ends]), len(cycle)-2*ends, showPath(cycle[len(cycle)-ends:]), cycle[0])
+}
+
+func showPath(path []Key) string {
+	var b strings.Builder
+	for _, k := range path {
+		b.WriteString(k.String() + " → ")
+	}
+	return b.String()
 }
