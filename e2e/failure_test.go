@@ -25,7 +25,7 @@ func TestOneShots(t *testing.T) {
 		shot("never", "Never", "exit 0", ""),
 		shot("never-3", "Never", "exit 3", "successExitCodes: [3]"),
 		shot("never-4", "Never", "echo no luck; exit 4", "successExitCodes: [3]"),
-		shot("never-killed", "Never", "kill -9 $$", "successExitCodes: [3]"),
+		shot("never-killed", "Never", "kill -9 $$$$", "successExitCodes: [3]"),
 		shot("retried", "OnFailure", "test -e "+mark+" && exit 7; touch "+mark+"; exit 5", "successExitCodes: [7]"),
 	}, "---\n"))
 	r.start()
@@ -165,15 +165,6 @@ env: [{name: TOKEN, value: other}, {name: COLOUR, value: red}]
 	if again.Status.LastDeath.Instance != d.Instance {
 		t.Errorf("after a restart the last death is %+v, was %+v", again.Status.LastDeath, d)
 	}
-	r.remove("a.yaml")
-	r.stop()
-	r.start()
-	eventually(t, soon, "what is kept goes with the workload", func() error {
-		if _, err := os.Stat(path); err == nil {
-			return fmt.Errorf("%s is there", path)
-		}
-		return nil
-	})
 }
 
 // A program file that was replaced shows in the dossier, and a kill from elsewhere
