@@ -35,6 +35,9 @@ func (*Actuator) Resolve(*spec.Entry) error { return ErrUnsupported }
 // Spawned says yes of every child.
 func (*Actuator) Spawned(int) bool { return true }
 
+// EnvNames is empty.
+func (*Actuator) EnvNames(*spec.Entry) []string { return nil }
+
 // Watch refuses.
 func (*Actuator) Watch(observe.Ident) error { return ErrUnsupported }
 

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/spec"
@@ -199,5 +201,32 @@ func TestLogPathNamesKeyAndInstance(t *testing.T) {
 	}
 	if s := logSeries(filepath.Base(got)); s != "Agent.mend." {
 		t.Errorf("series %q", s)
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	var all, last []string
+	for i := range 30 {
+		all = append(all, fmt.Sprintf("  line %d", i))
+	}
+	last = all[10:]
+	long := strings.Repeat("x", 600)
+	for name, tc := range map[string]struct {
+		content string
+		want    []string
+	}{
+		"nothing":           {"", nil},
+		"thirty":            {strings.Join(all, "\n") + "\n", last},
+		"blank ones":        {"a\n\n \t\nb\n\n", []string{"a", "b"}},
+		"freed":             {"a\n\x00\x00b\nc", []string{"b", "c"}},
+		"longer than 8 KiB": {"begins before" + strings.Repeat(long+"\n", 20), slices.Repeat([]string{long[:maxLastLine]}, 13)},
+	} {
+		path := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(path, []byte(tc.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, LastLines(path)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

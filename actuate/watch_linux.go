@@ -32,7 +32,7 @@ func (a *Actuator) Watch(id observe.Ident) error {
 		}
 		return err
 	}
-	if err := a.reaper.add(&handle{ident: id, fd: fd}); err != nil {
+	if err := a.reaper.add(&handle{ident: id, fd: fd, oom: a.oomOf(id)}); err != nil {
 		unix.Close(fd)
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 // ErrStopped is the answer to a question after the loop has ended.
 var ErrStopped = errors.New("the controller has stopped")
 
-// Options are what a Controller is made of. All but Children, HandedOver, Notices and OnReady
-// are required.
+// Options are what a Controller is made of. All but Deaths, Children, HandedOver,
+// Notices and OnReady are required.
 type Options struct {
 	Owner    spec.Owner
 	Source   Source
@@ -24,6 +24,8 @@ type Options struct {
 	Actuator Actuator
 	// Prober is not asked by a controller that clears up, and may be nil there.
 	Prober Prober
+	// Deaths keeps dossiers; nil where none are to be made.
+	Deaths Deaths
 	// Events takes everything that happened, for people; Ledger takes what
 	// Restore needs.
 	Events, Ledger Journal
@@ -99,6 +101,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		world:      World{History: c.Options.History.Clamped(time.Now()), Reap: c.Reap},
 		mains:      map[observe.Ident]mainOf{},
 		early:      map[observe.Ident]observe.Exit{},
+		hooks:      hooks{cancel: map[spec.Instance]context.CancelFunc{}},
 	}
 	l.inherit()
 	if c.Reap != nil {

@@ -49,7 +49,7 @@ func TestDecideIsSafe(t *testing.T) {
 			switch {
 			case a.Type == Start:
 				starts[a.Key]++
-			case signalling(a):
+			case a.stops():
 				acted[a.Instance.ID]++
 				checkTarget(t, &w, a)
 			}
@@ -87,6 +87,12 @@ func checkTarget(t *rapid.T, w *World, a Action) {
 		}
 	} else if in.OnExit == spec.ExitKeep && st == nil {
 		t.Errorf("%v of %v at shutdown, which is to be kept", a.Type, in.ID)
+	}
+	if a.Type == PreStop && (!in.Live() || st != nil || w.Shutdown == ShutdownNow) {
+		t.Errorf("the hook of %s is done, live: %v, while it is stopped: %v", in.ID, in.Live(), st != nil)
+	}
+	if a.Type == Stop && st != nil && st.Hook == HookRunning && in.Live() {
+		t.Errorf("%s is signalled before its hook is done", in.ID)
 	}
 	if st != nil && st.Busy {
 		t.Errorf("%v of %s while signals are on their way", a.Type, in.ID)

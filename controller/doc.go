@@ -24,14 +24,17 @@
 //	Status      Report               the API          no
 //
 // Decide is total and pure; its rows are in rows.go, stop.go, replace.go, ports.go
-// and start.go. Report makes status out of the same world and is never on the way
-// of a decision: it runs in the goroutine that asks, on values that do not change.
+// and start.go; what goes before a stop signal is in hook.go, what is told of a
+// stdio server in stdio.go. Report makes status out of the same world and is never
+// on the way of a decision: it runs in the goroutine that asks, on values that do
+// not change.
 //
 // What happened is told in three ways: to the ledger, which restores the history
 // (record.go), to the event log, for people (occurrence.go), and to the log of
-// the program. What agents are told of their servers is in servers.go. A reap
-// (reap.go) is the same loop with nothing wanted. What a plan
-// has in mind for one process, prospect.go says.
+// the program. Of an unplanned death a dossier is kept beside them (dossier.go),
+// which says what has changed since the last good run (goodrun.go). What agents are
+// told of their servers is in servers.go. A reap (reap.go) is the same loop with
+// nothing wanted. What a plan has in mind for one process, prospect.go says.
 //
 // Start reading at world.go, then decide.go, rows.go and start.go, then loop.go.
 package controller

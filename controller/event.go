@@ -219,7 +219,7 @@ func mayHaveRun(r spec.Reason) bool {
 // begin notes the program that is started; another one's counts begin anew.
 func (k *KeyHistory) begin(h spec.Hash) {
 	if k.Hash != h {
-		k.Hash, k.Crashes, k.Restarts, k.Ended, k.Succeeded, k.Failure = h, 0, 0, 0, 0, nil
+		k.Hash, k.Crashes, k.Restarts, k.Ended, k.Succeeded, k.AtOnce, k.Failure = h, 0, 0, 0, 0, 0, nil
 	}
 }
 
@@ -271,6 +271,7 @@ func (e Exited) fold(k *KeyHistory) {
 	if t.Reason == spec.ReasonCompleted {
 		k.Succeeded++
 	}
+	k.AtOnce = atOnce(k.AtOnce, &t)
 }
 
 func (e Output) fold(k *KeyHistory) {
@@ -287,7 +288,7 @@ func (e StopAsked) fold(k *KeyHistory) {
 		k.Stops = append(k.Stops, StopState{ID: e.ID, Reason: e.Reason, Policy: e.Policy, At: e.At})
 		s = &k.Stops[len(k.Stops)-1]
 	}
-	s.Busy = true
+	s.Busy, s.Hook = true, NoHook
 	s.Reached = append(slices.Clone(s.Reached), e.Targets...)
 	if e.Kill {
 		s.Kills++

@@ -26,6 +26,12 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Note:
 		l.note(a.Event)
 		return
+	case PreStop:
+		l.handHook(a, now)
+		return
+	case Praise:
+		l.praise(a.Key, a.Instance.ID)
+		return
 	case Start:
 		a.Token = newToken()
 		if k := l.world.History.Of(a.Key); k != nil {
@@ -40,6 +46,7 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Publish:
 		l.fold(Publishing{a.Key})
 	case Stop, Kill:
+		l.endHook(a.Instance.ID)
 		l.note(StopAsked{
 			Key: a.Key, ID: a.Instance.ID, Kill: a.Type == Kill, Reason: a.Reason, At: now,
 			Policy: a.Policy, Targets: members(a.Instance),
@@ -72,6 +79,7 @@ func (l *loop) aside(f func() outcome) {
 // work runs what was handed out, as far as there is room.
 func (l *loop) work() {
 	l.probe()
+	l.runHooks()
 	n := min(maxInFlight-l.inFlight, len(l.queue))
 	for _, a := range l.queue[:n] {
 		l.inFlight++
@@ -132,7 +140,7 @@ func (l *loop) started(a Action, in *observe.Instance, err error) {
 	}
 	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithStarted(in) })
 	r := recordOf(in, true)
-	r.Policy = policyOf(&a.Entry.Object.Spec)
+	r.Policy, r.Entry, r.Program = policyOf(&a.Entry.Object.Spec), a.Entry, in.Program
 	l.note(Started{Key: a.Key, Token: a.Token, Instance: r, At: time.Now(), Reason: a.Reason})
 	l.watched(a.Key, r)
 }
@@ -167,32 +175,28 @@ func (l *loop) exited(e observe.Exit) {
 	}
 	exit := Exited{
 		Key: of.key, ID: of.ID, Hash: of.Hash, PID: e.PID, StartTick: e.Start,
-		Termination: termination(e, of.StartedAt), ResetAfter: l.resetAfter(of.key),
+		Termination: termination(e, of.StartedAt, l.successCodes(of.key)), ResetAfter: l.resetAfter(of.key),
 	}
+	q := l.inquire(&exit, of.InstanceRecord, e.OOM)
 	planned := l.planned(of)
 	st := l.world.History.Of(of.key).stop(of.ID)
 	switch {
 	case planned:
 		exit.Termination.Reason = spec.ReasonStopped // the ledger has no record of the stop itself
-	case st != nil && st.Reason != spec.ReasonMainGone:
-		exit.Termination.Reason = st.Reason // it was given up
+	case st != nil && st.Reason != spec.ReasonMainGone: // it was given up
+		exit.Termination.Reason, exit.Termination.Message = st.Reason, q.Probe
 	}
 	l.note(exit)
+	l.praiseEnded(&exit, q.run, st)
 	if e.Alone {
 		l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithoutInstance(of.ID) })
 		l.release(of.key, of.InstanceRecord)
 	}
-	if planned || of.Log == "" {
+	if planned {
 		l.logExit(exit)
 		return
 	}
-	l.aside(func() outcome {
-		exit.Termination.Output = l.Actuator.LastLine(of.Log)
-		return func(l *loop) {
-			l.note(Output{Key: of.key, ID: of.ID, Line: exit.Termination.Output, At: time.Now()})
-			l.logExit(exit)
-		}
-	})
+	l.lastWords(exit, q)
 }
 
 // planned says that the end of a main process is our doing. On the way out that
@@ -229,14 +233,23 @@ func (l *loop) resetAfter(k spec.Key) time.Duration {
 	return 0
 }
 
-func termination(e observe.Exit, started time.Time) spec.Termination {
+// successCodes are the exit codes that mean success for a key beside 0, by its
+// manifest.
+func (l *loop) successCodes(k spec.Key) []int32 {
+	if e := l.world.Desired.Lookup(k); e != nil && e.Object != nil {
+		return e.Object.Spec.SuccessExitCodes
+	}
+	return nil
+}
+
+func termination(e observe.Exit, started time.Time, success []int32) spec.Termination {
 	t := spec.Termination{ExitCode: e.Code, StartedAt: started, FinishedAt: e.At, Output: e.Message}
 	switch {
 	case !e.Known:
 		t.ExitCode, t.Reason = -1, spec.ReasonUnknown
 	case e.OOM:
 		t.Reason = spec.ReasonOOMKilled
-	case e.Signal == 0 && e.Code == 0:
+	case e.Signal == 0 && (e.Code == 0 || slices.Contains(success, int32(e.Code))):
 		t.Reason = spec.ReasonCompleted
 	default:
 		t.Reason = spec.ReasonError

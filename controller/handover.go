@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // ErrShutDown is the answer to a handover while the controller ends.
@@ -56,8 +57,8 @@ func (l *loop) tryLeave() {
 	case l.world.Shutdown != NotShuttingDown:
 		l.stay(ErrShutDown)
 	case lv.ctx.Err() != nil:
-		l.stay(fmt.Errorf("cannot come to rest: %d actions are still in flight", l.inFlight+len(l.queue)))
-	case l.inFlight+len(l.queue) == 0 && !l.scanning && !l.listening:
+		l.stay(fmt.Errorf("cannot come to rest: %d actions are still in flight", l.inFlight+len(l.queue)+l.hooks.flying))
+	case l.inFlight+len(l.queue)+l.hooks.flying == 0 && !l.scanning && !l.listening:
 		l.probing.cancel() // what they would say is asked again
 		if l.probing.flying == 0 {
 			l.stay(l.leave(lv))
@@ -106,14 +107,15 @@ func (l *loop) leavingDone() <-chan struct{} {
 // on with them must not take their ends for crashes.
 type handedOver struct {
 	KeyHistory
-	Stops  []StopState  `json:"stops,omitempty"`
-	Probes []ProbeState `json:"probes,omitempty"`
+	Stops  []StopState   `json:"stops,omitempty"`
+	Probes []ProbeState  `json:"probes,omitempty"`
+	Death  *spec.Dossier `json:"death,omitempty"`
 }
 
 func (h History) handOver() ([]byte, error) {
 	all := make([]handedOver, len(h.keys))
 	for i, k := range h.keys {
-		all[i] = handedOver{*k, k.Stops, k.Probes}
+		all[i] = handedOver{*k, k.Stops, k.Probes, k.Death}
 	}
 	b, err := json.Marshal(all)
 	if err != nil {
@@ -130,7 +132,7 @@ func Resume(state []byte) (History, error) {
 	}
 	events := make([]Event, len(all))
 	for i, k := range all {
-		k.KeyHistory.Stops, k.KeyHistory.Probes = k.Stops, k.Probes
+		k.KeyHistory.Stops, k.KeyHistory.Probes, k.KeyHistory.Death = k.Stops, k.Probes, k.Death
 		events[i] = Remembered{k.KeyHistory}
 	}
 	return History{}.With(events...), nil

@@ -182,6 +182,7 @@ type attempt struct {
 func (p *planner) watch(s *situation, in *observe.Instance) {
 	sp := &s.entry.Object.Spec
 	p.watchPorts(s, in)
+	p.praiseIfGood(s, in)
 	if !isProbed(sp) {
 		return
 	}

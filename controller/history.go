@@ -28,9 +28,11 @@ type KeyHistory struct {
 	// Restarts counts starts after an unplanned end.
 	Restarts int `json:"restarts,omitempty"`
 	// Ended and Succeeded count unplanned ends of Hash, the latter with exit
-	// code 0: what a restart policy asks for.
+	// code that means success: what a restart policy asks for.
 	Ended     int `json:"ended,omitempty"`
 	Succeeded int `json:"succeeded,omitempty"`
+	// AtOnce counts how often in a row it has ended at once, and well (stdio.go).
+	AtOnce int `json:"atOnce,omitempty"`
 	// CrashedAt is when the last unplanned end or failed start was noticed.
 	CrashedAt time.Time `json:"crashedAt,omitzero"`
 	// TriedAt is when the last start worked or failed.
@@ -66,6 +68,8 @@ type KeyHistory struct {
 	// Publication is what is known of the file of an agent that uses servers; nil
 	// where there is none. It is replaced, never changed.
 	Publication *Publication `json:"-"`
+	// Death is the last dossier. It stands beside the ledger.
+	Death *spec.Dossier `json:"-"`
 }
 
 // InstanceRecord is what is remembered of a spawn.
@@ -86,6 +90,13 @@ type InstanceRecord struct {
 	Ended bool `json:"ended,omitempty"`
 	// Policy is how it is stopped where no manifest says so any more.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// Program is the file that was executed.
+	Program spec.ProgramFile `json:"program,omitzero"`
+	// Entry is the newest manifest of its hash, as far as this life of the
+	// controller has seen one; nil where it has not.
+	Entry *spec.Entry `json:"-"`
+	// Good says that the run has gone well, and that this was written down.
+	Good bool `json:"-"`
 	// Handle says that its main process is watched by handle in this life of
 	// the controller.
 	Handle bool `json:"-"`
@@ -103,12 +114,15 @@ type StopState struct {
 	ID     spec.Instance
 	Reason spec.Reason
 	Policy StopPolicy
-	// At is when the stop signal was decided on; KilledAt the last SIGKILL.
+	// At is when the stop began, and with it the grace period; KilledAt is the
+	// last SIGKILL.
 	At, KilledAt time.Time
 	// Kills counts the rounds of SIGKILL.
 	Kills int
-	// Busy says that an action for the instance is in flight.
+	// Busy says that signals for the instance are in flight.
 	Busy bool
+	// Hook is how far its preStop hook is (hook.go).
+	Hook HookState
 	// Reached are the processes that the stop signal was meant for by ident.
 	Reached []observe.Ident
 	// Refused names what could not be signalled in the last round.

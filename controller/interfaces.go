@@ -54,8 +54,6 @@ type Actuator interface {
 	// Forget releases what is held for an instance (handle, port reservations,
 	// an empty cgroup), once nothing of it is left.
 	Forget(in *observe.Instance)
-	// LastLine gives the last line of an output file, for a person.
-	LastLine(log string) string
 	// Publish writes the file that tells an agent where its servers are, whole or
 	// not at all, and only where it says something else. A server whose URL is
 	// empty is left as the file has it. The path depends on the key alone; all
@@ -65,6 +63,28 @@ type Actuator interface {
 	Withdraw(agent spec.Key) error
 	// Published names the agents for which there is such a file.
 	Published() []spec.Key
+	// LastLines gives the last lines of an output file, for a person: a bounded
+	// number, the newest last.
+	LastLines(log string) []string
+	// EnvNames gives the names of the variables of an instance of the entry,
+	// sorted; nil where they cannot be had.
+	EnvNames(e *spec.Entry) []string
+}
+
+// Deaths keeps the dossiers of unplanned deaths. Its methods may wait for the
+// disk; they are called by one goroutine at a time. What cannot be kept is not
+// kept: nothing depends on it.
+type Deaths interface {
+	// Latest gives each workload of which anything is kept, with its last dossier,
+	// which is nil where it has not died.
+	Latest() map[spec.Key]*spec.Dossier
+	// Add keeps a dossier, and gives it back with what has changed since the last
+	// good run; made is what this run was made of.
+	Add(d spec.Dossier, made spec.Facts) spec.Dossier
+	// Good keeps what a run that went well was made of.
+	Good(k spec.Key, run spec.Run)
+	// Forget drops all that is kept of a workload.
+	Forget(k spec.Key)
 }
 
 // Prober asks workloads whether they work. Its methods may be called from many

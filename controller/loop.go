@@ -37,6 +37,8 @@ type loop struct {
 	queue    []Action // handed out as soon as there is room
 	inFlight int
 	probing  prober
+	hooks    hooks
+	clerk    clerk
 	calm     bool // the last outcome is no reason to decide at once
 
 	scanning  bool          // a scan is under way
@@ -72,6 +74,7 @@ func (l *loop) run(ctx context.Context) {
 	defer func() { l.probing.cancel() }()
 	l.scan(observe.Full)
 	l.findPublished()
+	l.recallDeaths()
 	stop := ctx.Done()
 	for !l.finished() {
 		calm := false
@@ -226,6 +229,7 @@ func (l *loop) arm(at time.Time) {
 func (l *loop) desire(set *spec.Set) {
 	if set != nil {
 		l.world.Desired, l.news = *set, true
+		l.introduce()
 		l.notePolicies()
 	}
 }

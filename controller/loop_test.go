@@ -270,7 +270,7 @@ func newWishes(m *machine) *wishes {
 	w := &wishes{m: m, entries: map[spec.Key]*spec.Entry{}}
 	for i := range 3 {
 		k := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", i)}
-		w.entries[k] = entry(k, "h0")
+		w.entries[k] = entry(k, "h0", hooked)
 	}
 	w.entries[files] = entry(files, "h0")
 	w.entries[reader] = entry(reader, "h0", uses("files"))
@@ -361,6 +361,9 @@ var disturbances = []disturbance{
 			s.Replicas = &n
 			if w.edits%3 == 0 {
 				s.Strategy = spec.Strategy{Type: spec.BlueGreen, ProgressDeadlineSeconds: 3600}
+			}
+			if w.edits%3 > 0 {
+				hooked(s)
 			}
 		})
 		w.publish()

@@ -294,7 +294,9 @@ func (m *machine) Published() []spec.Key {
 	return slices.SortedFunc(maps.Keys(m.configs), spec.Key.Compare)
 }
 
-func (m *machine) LastLine(string) string { return "" }
+func (m *machine) LastLines(string) []string { return nil }
+
+func (m *machine) EnvNames(*spec.Entry) []string { return nil }
 
 // discard is a journal that keeps nothing.
 type discard struct{}

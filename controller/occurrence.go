@@ -58,6 +58,9 @@ const (
 	// The verdict of a probe has changed; Message names the probe.
 	ProbeSucceeds OccurrenceType = "ProbeSucceeds"
 	ProbeFails    OccurrenceType = "ProbeFails"
+	// A hook before a stop was done, or failed, which keeps the stop from nothing.
+	HookHasEnded  OccurrenceType = "PreStop"
+	HookHasFailed OccurrenceType = "PreStopFailed"
 )
 
 // resultSent is the Result of a signal that was sent.
@@ -89,6 +92,8 @@ func OccurrencesOf(e Event) []Occurrence {
 			Time: e.At, Type: WasRefused, Key: e.Key.String(), Hash: e.Hash, Reason: spec.ReasonDeadlineExceeded,
 			Result: "not replaced", Message: e.Message + "; the former one runs on",
 		})
+	case HookEnded:
+		return one(e.occurrence())
 	case Gone:
 		return one(Occurrence{Time: e.At, Type: IsGone, Key: e.Key.String(), Instance: e.ID})
 	case Resolved:

@@ -19,7 +19,8 @@ type asked struct {
 	failing  map[string]error // by port
 	hanging  map[string]bool
 	attempts []questioned
-	hooks    int
+	// do is what a hook does; nil for nothing.
+	do func(ctx context.Context) error
 }
 
 // questioned is one attempt.
@@ -63,11 +64,28 @@ func (a *asked) Probe(ctx context.Context, q observe.Question) (observe.Answer, 
 	return observe.Answer{}, nil
 }
 
-func (a *asked) Do(context.Context, *spec.Entry, *observe.Instance, *spec.Hook) error {
+func (a *asked) Do(ctx context.Context, e *spec.Entry, in *observe.Instance, _ *spec.Hook) error {
+	a.m.mu.Lock()
+	a.m.did = append(a.m.did, "hook "+e.Key.String())
+	if p := a.m.procs[in.LastMain]; p == nil || in.Key != e.Key {
+		a.m.fault("the hook of %v is done although %v is gone", e.Key, in.LastMain)
+	}
+	a.m.mu.Unlock()
+	a.m.pause()
+	a.mu.Lock()
+	do := a.do
+	a.mu.Unlock()
+	if do == nil {
+		return nil
+	}
+	return do(ctx)
+}
+
+// hook has hooks do something.
+func (a *asked) hook(do func(ctx context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.hooks++
-	return nil
+	a.do = do
 }
 
 func (a *asked) Forget(spec.Instance) {}

@@ -128,7 +128,7 @@ func ending(p *Plan, s *situation, in *observe.Instance) (Fate, spec.Reason) {
 	}
 	for _, a := range p.Actions {
 		switch {
-		case a.Instance != nil && a.Instance.ID == in.ID:
+		case a.stops() && a.Instance.ID == in.ID:
 			return fateOf(a.Reason), a.Reason
 		case a.Type == Resolve && a.Key == in.Key && outdated(s, in):
 			return FateReplaced, a.Reason

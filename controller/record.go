@@ -133,6 +133,12 @@ func (l *loop) record(e Event) {
 		l.Ledger.Append(newRecord(e, l.Boot)) // who stops it may not be who started it
 	case StopAsked:
 		l.logStop(e)
+	case HookAsked:
+		l.Log.Info("stopping, after its preStop hook", "workload", e.Key.String(), "instance", e.ID, "reason", e.Reason)
+	case HookEnded:
+		if e.Err != "" {
+			l.Log.Info("the preStop hook failed; the stop goes on", "workload", e.Key.String(), "instance", e.ID, "cause", e.Err)
+		}
 	case Started:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.Info("started", "workload", e.Key.String(), "pid", e.Instance.Main.PID,

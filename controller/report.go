@@ -34,7 +34,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	}
 	st := spec.Status{Reason: why.Reason, Message: sentence(why, w.Now), Hash: s.entryHash()}
 	if s.history != nil {
-		st.Restarts, st.LastTermination = s.history.Restarts, s.history.Last
+		st.Restarts, st.LastTermination, st.LastDeath = s.history.Restarts, s.history.Last, s.history.Death
 	}
 	s.servingFirst(w)
 	stay := s.sparedLast()
@@ -117,17 +117,19 @@ func (s *situation) wasReady(in *observe.Instance) bool {
 
 // phases gives the phase that a reason of the plan means.
 var phases = map[spec.Reason]spec.Phase{
-	spec.ReasonBackOff:     spec.PhaseBackOff,
-	spec.ReasonCompleted:   spec.PhaseCompleted,
-	spec.ReasonFailed:      spec.PhaseFailed,
-	spec.ReasonStarting:    spec.PhaseStarting,
-	spec.ReasonCannotTell:  spec.PhaseUnknown,
-	spec.ReasonNotObserved: spec.PhaseUnknown,
-	spec.ReasonNotWanted:   spec.PhaseStopping,
-	spec.ReasonScaledDown:  spec.PhaseStopping,
-	spec.ReasonShutdown:    spec.PhaseStopping,
-	spec.ReasonGraceOver:   spec.PhaseStopping,
-	spec.ReasonMainGone:    spec.PhaseStopping,
+	spec.ReasonBackOff: spec.PhaseBackOff,
+
+	spec.ReasonLooksLikeStdio: spec.PhaseBackOff,
+	spec.ReasonCompleted:      spec.PhaseCompleted,
+	spec.ReasonFailed:         spec.PhaseFailed,
+	spec.ReasonStarting:       spec.PhaseStarting,
+	spec.ReasonCannotTell:     spec.PhaseUnknown,
+	spec.ReasonNotObserved:    spec.PhaseUnknown,
+	spec.ReasonNotWanted:      spec.PhaseStopping,
+	spec.ReasonScaledDown:     spec.PhaseStopping,
+	spec.ReasonShutdown:       spec.PhaseStopping,
+	spec.ReasonGraceOver:      spec.PhaseStopping,
+	spec.ReasonMainGone:       spec.PhaseStopping,
 }
 
 func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
@@ -182,6 +184,9 @@ func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Cond
 	}
 	if needsPerson(why.Reason) || s.history != nil && s.history.Failure != nil && unacceptable(s.history.Failure.Reason) {
 		stalled.Status, stalled.Message = spec.True, st.Message
+	}
+	if s.looksLikeStdio() && !s.ranOn(w.Now) {
+		stalled.Status, stalled.Reason, stalled.Message = spec.True, spec.ReasonLooksLikeStdio, stdioAdvice
 	}
 	ready := cond(spec.CondReady, spec.True, spec.ReasonRunning, "")
 	for _, c := range []spec.Condition{accepted, available} {

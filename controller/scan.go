@@ -63,6 +63,7 @@ func (l *loop) scanned(s observe.Snapshot, depth observe.Depth) {
 	l.news = l.news || !slices.Equal(s.Instances, l.world.Observed.Instances) || l.world.Observed.Err != nil
 	l.world.Observed = s
 	l.settle()
+	l.introduce()
 	if depth != observe.Look {
 		l.forget()
 		l.doubtPublications()
@@ -115,7 +116,10 @@ func (l *loop) gone(k spec.Key, r InstanceRecord) {
 		return
 	}
 	if r.OnExit == spec.ExitKeep && !r.Ended {
-		l.note(endedUnseen(k, r, l.resetAfter(k)))
+		e := endedUnseen(k, r, l.resetAfter(k))
+		q := l.inquire(&e, r, false)
+		l.note(e)
+		l.lastWords(e, q)
 	}
 	l.release(k, r)
 }
@@ -144,12 +148,14 @@ func (l *loop) forget() {
 		}
 		if proven, _, _ := l.world.Desired.Absence(s.key, time.Now()); proven {
 			l.note(Forgotten{s.key})
+			l.forgetDeaths(s.key)
 		}
 	}
 }
 
 // release lets go of an instance of which nothing is left.
 func (l *loop) release(k spec.Key, r InstanceRecord) {
+	l.endHook(r.ID)
 	l.Actuator.Forget(r.ended(k))
 	if l.Prober != nil {
 		l.Prober.Forget(r.ID)

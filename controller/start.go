@@ -30,11 +30,15 @@ func (p *planner) startMissing(s *situation, wanted int) {
 		return
 	}
 	if missing -= finished(s); missing <= 0 { // row 15
-		p.why(s.key, completed(h))
+		p.why(s.key, completed(s))
 		return
 	}
 	if until := p.backoff(s); p.w.Now.Before(until) { // row 16
-		p.why(s.key, Reason{Reason: spec.ReasonBackOff, Detail: lastCrash(h), Until: until})
+		r := Reason{Reason: spec.ReasonBackOff, Detail: lastCrash(h), Until: until}
+		if s.looksLikeStdio() {
+			r.Reason, r.Detail = spec.ReasonLooksLikeStdio, stdioAdvice
+		}
+		p.why(s.key, r)
 		return
 	}
 	if p.unpublished(s) {
@@ -88,14 +92,25 @@ func finished(s *situation) int {
 	return 0
 }
 
-func completed(h *KeyHistory) Reason {
-	if h.Failure != nil {
+// completed says what a workload that is not started again has come to. With
+// Never, one replica that failed is enough for a failure.
+func completed(s *situation) Reason {
+	h := s.history
+	failed := h.Ended - h.Succeeded
+	switch {
+	case h.Failure != nil:
 		return Reason{Reason: spec.ReasonFailed, Detail: h.Failure.Message}
-	}
-	if h.Last != nil && h.Last.ExitCode != 0 {
+	case s.entry.Object.Spec.RestartPolicy != spec.RestartNever || failed <= 0:
+		return Reason{Reason: spec.ReasonCompleted}
+	case h.Last != nil && !well(h.Last):
 		return Reason{Reason: spec.ReasonFailed, Detail: ended(h.Last)}
 	}
-	return Reason{Reason: spec.ReasonCompleted}
+	return Reason{Reason: spec.ReasonFailed, Detail: fmt.Sprintf("%d of %d failed", failed, h.Ended)}
+}
+
+// well says that a main process ended as it should.
+func well(t *spec.Termination) bool {
+	return t.Reason == spec.ReasonCompleted || t.Reason == spec.ReasonStopped
 }
 
 // backoff is the time before which the key is not started again.
@@ -130,6 +145,19 @@ func lastCrash(h *KeyHistory) string {
 	return ended(h.Last)
 }
 
+// gaveUp says which probe has given up a main process, and what it said.
+func gaveUp(t *spec.Termination) string {
+	probe := Liveness
+	if t.Reason == spec.ReasonStartupFailed {
+		probe = Startup
+	}
+	said := "the " + probe.String() + " probe failed"
+	if t.Message != "" {
+		said += ": " + t.Message
+	}
+	return said
+}
+
 // ended says in words how a main process ended.
 func ended(t *spec.Termination) string {
 	switch {
@@ -137,6 +165,8 @@ func ended(t *spec.Termination) string {
 		return ""
 	case t.Reason == spec.ReasonOOMKilled:
 		return "ran out of memory"
+	case t.Reason == spec.ReasonLivenessFailed || t.Reason == spec.ReasonStartupFailed:
+		return gaveUp(t)
 	case t.Signal != "":
 		return "ended by " + t.Signal
 	case t.Reason == spec.ReasonUnknown:

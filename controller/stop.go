@@ -42,8 +42,9 @@ const (
 	sigKill      = 9
 )
 
-// stopInstance takes the next step of a stop: the stop signal, the wait for the
-// grace period, SIGKILL, again SIGKILL for what is left.
+// stopInstance takes the next step of a stop: the preStop hook if there is one,
+// the stop signal, the wait for the grace period, SIGKILL, again SIGKILL for what
+// is left.
 func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.Reason) {
 	if p.settles(s, in, reason) {
 		return
@@ -51,13 +52,21 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 	st := s.history.stop(in.ID)
 	policy := p.stopPolicy(s, in)
 	if st == nil {
-		p.act(Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: reason})
+		p.act(p.beginning(s, in, policy, reason))
 		p.why(s.key, Reason{Reason: reason})
 		return
 	}
 	over := st.At.Add(policy.Grace)
-	if st.Kills > 0 || !p.w.Now.Before(over) {
+	switch {
+	case st.Kills > 0 || !p.w.Now.Before(over):
 		p.killInstance(s, in, st.Reason)
+		return
+	case st.signalDue(in):
+		p.act(Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: st.Reason})
+		p.why(s.key, Reason{Reason: st.Reason, Until: over})
+		return
+	case st.Hook == HookRunning:
+		p.why(s.key, Reason{Reason: st.Reason, Detail: "waiting for its preStop hook before it is signalled", Until: over})
 		return
 	}
 	p.why(s.key, Reason{Reason: st.Reason, Detail: "waiting for it to end before it is killed", Until: over})
@@ -65,6 +74,14 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 	if late := unreached(in, st); late != nil && !st.Busy {
 		p.act(Action{Type: Stop, Key: s.key, Instance: late, Signal: policy.Signal, Policy: policy, Reason: st.Reason})
 	}
+}
+
+// beginning is the first step of a stop: the preStop hook, or the stop signal.
+func (p *planner) beginning(s *situation, in *observe.Instance, policy StopPolicy, reason spec.Reason) Action {
+	if e := s.preStopOf(in); e != nil && policy.Grace > 0 {
+		return Action{Type: PreStop, Key: s.key, Entry: e, Instance: in, Policy: policy, Reason: reason}
+	}
+	return Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: reason}
 }
 
 // follow has the members of an instance that is being stopped looked at: once

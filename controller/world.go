@@ -48,7 +48,7 @@ type Plan struct {
 
 // moving says that the plan changes something, or waits for something.
 func (p *Plan) moving() bool {
-	return len(p.Why) > 0 || slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Type != Probe })
+	return len(p.Why) > 0 || slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Type != Probe && a.Type != Praise })
 }
 
 // Reason is why a key is where it is: the constant for programs, a detail for a
@@ -85,20 +85,27 @@ const (
 	// Publish tells the agent Entry where its Servers are, or removes what told it
 	// so, where there are none.
 	Publish
+	// PreStop begins the stop of Instance with the hook of Entry.
+	PreStop
+	// Praise writes down what the run of Instance is made of: it goes well.
+	Praise
 )
 
 func (t ActionType) String() string {
-	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Note", "Publish"}[t]
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Note", "Publish", "PreStop", "Praise"}[t]
 }
+
+// stops says that an action is a step of a stop.
+func (a *Action) stops() bool { return a.Type == Stop || a.Type == Kill || a.Type == PreStop }
 
 // Action is one thing to do. It is data; the loop hands it to the room that can.
 type Action struct {
 	Type     ActionType
 	Key      spec.Key
-	Entry    *spec.Entry           // Start, Resolve, Probe, Publish
-	Instance *observe.Instance     // Stop, Kill, Probe
+	Entry    *spec.Entry           // Start, Resolve, Probe, Publish, PreStop, Praise
+	Instance *observe.Instance     // Stop, Kill, Probe, PreStop, Praise
 	Signal   int                   // Stop, Kill
-	Policy   StopPolicy            // Stop, Kill
+	Policy   StopPolicy            // Stop, Kill, PreStop
 	Ports    []uint16              // Listen, sorted
 	Kind     ProbeKind             // Probe
 	Beside   bool                  // Start: beside the instance that it is to replace

@@ -80,6 +80,9 @@ func (m *worldMaker) entry(k spec.Key) *spec.Entry {
 		s.Replicas, s.Suspend = &n, !m.mostly("runs")
 		s.RestartPolicy = pick(m, "policy", spec.RestartAlways, spec.RestartOnFailure, spec.RestartNever)
 		s.KillMode = pick(m, "kill mode", spec.KillTree, spec.KillGroup)
+		if !m.mostly("no hook") {
+			hooked(s)
+		}
 		if m.maybe("port") {
 			s.Ports = []spec.Port{{Port: pick[int32](m, "number", 0, 80, 81)}}
 		}
@@ -182,6 +185,13 @@ func (m *worldMaker) stop(k spec.Key, in *observe.Instance) []Event {
 	}
 	if m.maybe("reached") {
 		asked.Targets = members(in)
+	}
+	if !m.mostly("no hook under way") {
+		hook := HookAsked{Key: k, ID: in.ID, Reason: asked.Reason, At: asked.At, Policy: policy}
+		if m.maybe("done") {
+			return []Event{hook, HookEnded{Key: k, ID: in.ID}}
+		}
+		return []Event{hook}
 	}
 	if m.maybe("busy") {
 		return []Event{asked}

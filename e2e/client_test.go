@@ -34,6 +34,7 @@ type object struct {
 		LastTermination        *termination
 		MCPConfig              string
 		Warnings               []condition
+		LastDeath              *dossier
 	}
 }
 
@@ -56,6 +57,19 @@ type termination struct {
 	ExitCode               int
 	Signal, Reason, Output string
 	FinishedAt             time.Time
+}
+
+type dossier struct {
+	Instance, Hash, Signal, Reason, Message, Uptime, Probe string
+	PID, ExitCode                                          int
+	Output                                                 []string
+	NextRetry, FinishedAt                                  time.Time
+	Changes                                                *struct {
+		LastGood             string
+		Spec                 []string
+		Program              *struct{ Was, Is struct{ Path string } }
+		EnvAdded, EnvRemoved []string
+	}
 }
 
 // condition gives the condition of the type, or one without a status.

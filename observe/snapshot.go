@@ -73,6 +73,9 @@ type Instance struct {
 	Scope     Scope
 	// Log is the path of the output file; empty where it is not known.
 	Log string
+	// Program is the file that was executed, as it was then; zero where it was
+	// not spawned in this life of the controller.
+	Program spec.ProgramFile
 	// Child says that we spawned it in this life of the controller and so have
 	// its exit status from wait; otherwise it was adopted.
 	Child bool

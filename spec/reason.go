@@ -68,6 +68,8 @@ const (
 	ReasonUnauthorized      Reason = "Unauthorized"    // reachable, and wants credentials
 	ReasonForeignListener   Reason = "ForeignListener" // its port is held by another process
 	ReasonBeyondLoopback    Reason = "ListensBeyondLoopback"
+	ReasonPreStop           Reason = "PreStop"           // a hook was done before a stop
+	ReasonPreStopFailed     Reason = "PreStopFailed"     // which goes on all the same
 	ReasonLooksLikeStdio    Reason = "LooksLikeStdio"    // exits at end-of-file, at once
 	ReasonDependencyMissing Reason = "DependencyMissing" // no manifest names it
 	ReasonDependencyCycle   Reason = "DependencyCycle"

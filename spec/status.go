@@ -73,6 +73,8 @@ type Status struct {
 	Instances  []InstanceStatus `json:"instances,omitempty"`
 	// LastTermination is the last end of a main process, if one is known.
 	LastTermination *Termination `json:"lastTermination,omitempty"`
+	// LastDeath is the record of the last unplanned death.
+	LastDeath *Dossier `json:"lastDeath,omitempty"`
 	// Server is what an MCPServer has said of itself, Card what an Agent's card
 	// says; nil before it was verified.
 	Server *ServerInfo `json:"server,omitempty"`
@@ -135,9 +137,13 @@ type InstanceStatus struct {
 // Termination is how a main process ended.
 type Termination struct {
 	// ExitCode is -1 where a signal ended it or the code could not be had.
-	ExitCode   int       `json:"exitCode"`
-	Signal     string    `json:"signal,omitempty"`
-	Reason     Reason    `json:"reason"` // Error, OOMKilled, Completed, Stopped, Unknown
+	ExitCode int    `json:"exitCode"`
+	Signal   string `json:"signal,omitempty"`
+	// Reason is Error, OOMKilled, Completed, Stopped, Unknown, or that of the
+	// probe which gave it up: LivenessFailed, StartupFailed.
+	Reason Reason `json:"reason"`
+	// Message is what the probe said that gave it up.
+	Message    string    `json:"message,omitempty"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
 	FinishedAt time.Time `json:"finishedAt"`
 	Output     string    `json:"output,omitempty"` // the last line that it wrote

@@ -96,7 +96,7 @@ func (m *machine) open(f *runFlags) error {
 	m.postGuard(f, state, mode)
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator, Prober: m.prober,
-		Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
+		Deaths: m.records.deaths, Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
 		HandedOver: m.heirloom != nil,
 		Boot:       observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,

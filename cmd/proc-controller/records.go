@@ -19,6 +19,7 @@ const ledgerFile = "ledger.jsonl"
 // records are what survives the controller, as far as the disk lets it.
 type records struct {
 	events, ledger controller.Journal
+	deaths         *journal.Deaths
 	memory         source.Memory
 	// mirror is the ledger in memory, for the guard and for the next image of
 	// this process; nil where it cannot be had.
@@ -35,7 +36,7 @@ const noMirror = -1
 // openRecords opens the files of the state directory, if there is one, and the
 // mirror of the ledger, which another process may have begun.
 func (m *machine) openRecords(state string, mirror int) records {
-	r := records{events: nowhere{}, ledger: nowhere{}, flush: func() {}}
+	r := records{events: nowhere{}, ledger: nowhere{}, flush: func() {}, deaths: journal.OpenDeaths(state, m.log)}
 	boot := observe.BootID()
 	compact := func(lines [][]byte) [][]byte { return controller.Compact(boot, lines) }
 	lines := func(func([]byte) bool) {}

@@ -152,7 +152,10 @@ func writeObjects(w io.Writer, format string, single bool, objects []api.Object)
 		return nil
 	case single:
 		v = objects[0]
-	default:
+	default: // each by itself says more
+		for i := range objects {
+			objects[i].Status.LastDeath = nil
+		}
 		v = api.List{APIVersion: "v1", Kind: "List", Items: append([]api.Object{}, objects...)}
 	}
 	if format == "yaml" {
