@@ -113,7 +113,11 @@ func (l *loop) logProbe(e *Probed) {
 	switch next := st.with(e); {
 	case next.Verdict == st.Verdict:
 	case next.Verdict == Passing:
-		l.Log.Info("probe succeeds", "workload", e.Key.String(), "instance", e.ID, "probe", e.Kind.String())
+		log := l.Log
+		if e.Kind != Readiness && st.Verdict == NotKnown {
+			log = log.V(1) // one line says that it is there
+		}
+		log.Info("probe succeeds", "workload", e.Key.String(), "instance", e.ID, "probe", e.Kind.String())
 		l.Events.Append(e.occurrence(ProbeSucceeds))
 	default:
 		l.Log.Info("probe fails", "workload", e.Key.String(), "instance", e.ID, "probe", e.Kind.String(), "cause", e.Err)
