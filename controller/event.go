@@ -23,6 +23,8 @@ type StartAsked struct {
 	At    time.Time `json:"at"`
 	// Policy is how what is started is to be stopped.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// DependsOn is what has to be stopped after it.
+	DependsOn []spec.Key `json:"dependsOn,omitempty"`
 }
 
 // Started says that a start worked.
@@ -161,7 +163,7 @@ func (e Forgotten) EventKey() spec.Key   { return e.Key }
 
 func (e StartAsked) fold(k *KeyHistory) {
 	k.Starting = append(k.Starting, e)
-	k.Policy = e.Policy
+	k.Policy, k.DependsOn = e.Policy, e.DependsOn
 }
 
 func (e Started) fold(k *KeyHistory) {

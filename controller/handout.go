@@ -26,7 +26,7 @@ func (l *loop) hand(a Action, now time.Time) {
 		a.Token = newToken()
 		l.note(StartAsked{
 			Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now,
-			Policy: policyOf(&a.Entry.Object.Spec),
+			Policy: policyOf(&a.Entry.Object.Spec), DependsOn: dependenciesOf(a.Entry),
 		})
 	case Resolve:
 		l.note(Resolving{a.Key})

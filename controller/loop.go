@@ -223,6 +223,7 @@ func (l *loop) arm(at time.Time) {
 func (l *loop) desire(set *spec.Set) {
 	if set != nil {
 		l.world.Desired, l.news = *set, true
+		l.noteDependencies()
 	}
 }
 
@@ -255,7 +256,8 @@ func (l *loop) shutDown(s Shutdown) {
 }
 
 // patience is how long a shutdown may take at most: the longest grace period of
-// what is stopped, and some time for what refuses.
+// what is stopped, once for each that has to wait for the one before, and some
+// time for what refuses.
 func (l *loop) patience() time.Duration {
 	longest := defaultGrace
 	for _, e := range l.world.Desired.Entries {
@@ -269,7 +271,8 @@ func (l *loop) patience() time.Duration {
 	if r := l.world.Reap; r != nil && r.Grace != nil {
 		longest = *r.Grace
 	}
-	return longest + 20*time.Second
+	// What others depend on is stopped after them.
+	return time.Duration(l.world.stopDepth())*(longest+5*time.Second) + 15*time.Second
 }
 
 // finished says that a shutdown has done all that it can.

@@ -40,6 +40,8 @@ func eventType(e Event) string {
 		return "Gone"
 	case Remembered:
 		return "Remembered"
+	case DependenciesNoted:
+		return "DependenciesNoted"
 	case Forgotten:
 		return "Forgotten"
 	}
@@ -96,6 +98,8 @@ func decodeEvent(kind string, raw []byte) Event {
 		return decoded[Gone](raw)
 	case "Remembered":
 		return decoded[Remembered](raw)
+	case "DependenciesNoted":
+		return decoded[DependenciesNoted](raw)
 	case "Forgotten":
 		return decoded[Forgotten](raw)
 	}
@@ -138,7 +142,7 @@ func (l *loop) record(e Event) {
 	case Gone:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
-	case Forgotten:
+	case DependenciesNoted, Forgotten:
 		l.Ledger.Append(newRecord(e, l.Boot))
 	case Probed:
 		l.logProbe(&e)

@@ -142,6 +142,8 @@ func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
 		return s.history.stop(in.ID) != nil && !spared(s.stopPolicy(in), in)
 	}):
 		return spec.PhaseStopping
+	case live > 0 && p.Why[s.key].Reason == spec.ReasonDependentsFirst:
+		return spec.PhaseStopping
 	case starting:
 		return spec.PhaseStarting
 	case live > 0:
@@ -274,12 +276,20 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 	case spec.PhaseStarting, spec.PhaseStopping, spec.PhaseBackOff:
 		return true
 	}
-	return r == spec.ReasonChecking || r == spec.ReasonSpecChanged
+	switch r {
+	case spec.ReasonChecking, spec.ReasonSpecChanged, spec.ReasonDependencyWait, spec.ReasonDependentsFirst:
+		return true
+	}
+	return false
 }
 
 // needsPerson says that nothing will change until somebody does something.
 func needsPerson(r spec.Reason) bool {
-	return r == spec.ReasonCannotTell || r == spec.ReasonInvalid || unacceptable(r)
+	switch r {
+	case spec.ReasonCannotTell, spec.ReasonInvalid, spec.ReasonDependencyMissing, spec.ReasonDependencyCycle:
+		return true
+	}
+	return unacceptable(r)
 }
 
 // CarryTransitions keeps the transition times of conditions whose value has not

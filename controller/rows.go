@@ -29,6 +29,7 @@ func (p *planner) decide(s situation) {
 	live := p.finishStops(&s)              // rows 6, 7
 	live = p.stopUnhealthy(&s, live)       // liveness and startup probes
 	live = p.stopSurplus(&s, live, wanted) // rows 8, 9
+	live = p.restartDependent(&s, live, wanted)
 	p.watchAll(&s, live)
 	p.stopRemains(&s)                        // row 10
 	if p.replaceOutdated(&s, live, wanted) { // row 11
@@ -53,6 +54,9 @@ func (p *planner) asWanted(s *situation) bool {
 	}
 	for _, in := range s.instances {
 		if !in.Live() || in.Hash != e.Hash || isProbed(&e.Object.Spec) && p.w.healthOf(e, s.history, in).failed != "" {
+			return false
+		}
+		if len(e.Object.Spec.DependsOn) > 0 && p.renewed(s, in) != (spec.Key{}) {
 			return false
 		}
 	}
@@ -213,6 +217,9 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	}
 	if outdated == nil || s.entry == nil || s.entry.Object == nil {
 		return false
+	}
+	if p.waitsForDependency(s) {
+		return true
 	}
 	h := s.history
 	if h != nil && h.Resolving {

@@ -86,10 +86,15 @@ func (l *loop) settle() {
 			}
 		}
 	}
+	adopted := false
 	for _, in := range l.world.Observed.Instances {
 		if l.isNew(in) {
 			l.adopt(in)
+			adopted = true
 		}
+	}
+	if adopted {
+		l.noteDependencies()
 	}
 }
 
