@@ -44,6 +44,42 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
+// Each of a thousand workloads depends on another one, which costs a live one
+// nothing; or waits for one that is never there.
+func BenchmarkDecideWithDependencies(b *testing.B) {
+	for name, change := range map[string]func(*World, *spec.Entry, spec.Key){
+		"satisfied": func(_ *World, e *spec.Entry, on spec.Key) { dependsOn("", on)(&e.Object.Spec) },
+		"restart":   func(_ *World, e *spec.Entry, on spec.Key) { restartsWith(on)(&e.Object.Spec) },
+		"waiting": func(w *World, e *spec.Entry, on spec.Key) {
+			w.Observed.Instances = nil
+			w.History = History{}
+			dependsOn("", on)(&e.Object.Spec)
+		},
+	} {
+		w := bigWorld(1000, 1000)
+		before := spec.Key{Kind: spec.KindMCPServer, Name: "nowhere"}
+		if name != "waiting" {
+			before = w.Desired.Entries[0].Key
+			w.Observed.Instances[0].LastMain.Start = 0
+		}
+		for _, e := range w.Desired.Entries[1:] {
+			change(&w, e, before)
+			before = e.Key
+		}
+		if name == "waiting" {
+			w.Desired.Entries = w.Desired.Entries[1:]
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if p := Decide(w); len(p.Actions) > 0 {
+					b.Fatal(said(p))
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkReport(b *testing.B) {
 	for _, size := range [][2]int{{1, 1}, {1000, 1000}, {10000, 1000}} {
 		w := bigWorld(size[0], size[1])
