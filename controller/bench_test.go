@@ -80,6 +80,28 @@ func BenchmarkDecideWithDependencies(b *testing.B) {
 	}
 }
 
+// Workloads that are probed and well cost a little more.
+func BenchmarkDecideProbed(b *testing.B) {
+	w := bigWorld(1000, 1000)
+	for i, e := range w.Desired.Entries {
+		probing("readiness", "liveness")(&e.Object.Spec)
+		for _, kind := range []ProbeKind{Readiness, Liveness} {
+			id := w.Observed.Instances[i].ID
+			for _, at := range []time.Time{t0.Add(-time.Minute), t0} {
+				w.History = w.History.With(
+					ProbeAsked{Key: e.Key, ID: id, Kind: kind, At: at},
+					Probed{Key: e.Key, ID: id, Kind: kind, At: at, Successes: 1, Failures: 1})
+			}
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if p := Decide(w); len(p.Actions) > 0 {
+			b.Fatal(said(p))
+		}
+	}
+}
+
 func BenchmarkReport(b *testing.B) {
 	for _, size := range [][2]int{{1, 1}, {1000, 1000}, {10000, 1000}} {
 		w := bigWorld(size[0], size[1])

@@ -70,7 +70,8 @@ func (w *World) unready(sp *spec.Spec, st *ProbeState, in *observe.Instance) Rea
 		}
 		return Reason{Reason: spec.ReasonProbeFailed, Detail: st.Message}
 	}
-	for port := range neededPorts(sp, in) {
+	for _, named := range neededPorts(sp, in) {
+		port := named.Port
 		l := w.Observed.Listeners[port]
 		if probe != nil && l.At.Before(st.FailedAt) {
 			return Reason{Reason: spec.ReasonChecking, Detail: fmt.Sprintf("looking who listens on port %d", port)}
@@ -84,27 +85,18 @@ func (w *World) unready(sp *spec.Spec, st *ProbeState, in *observe.Instance) Rea
 
 // neededPorts are the ports that an instance has to listen on itself to be
 // ready: the one that its readiness probe asks, else all that it declares.
-func neededPorts(sp *spec.Spec, in *observe.Instance) func(yield func(uint16) bool) {
-	return func(yield func(uint16) bool) {
-		if sp.ReadinessProbe != nil {
-			if port := probedPort(sp.ReadinessProbe, in.Ports); port != 0 {
-				yield(port)
-			}
-			return
-		}
-		if len(sp.Ports) == 0 {
-			return
-		}
-		for _, p := range in.Ports {
-			if !yield(p.Port) {
-				return
-			}
-		}
+func neededPorts(sp *spec.Spec, in *observe.Instance) spec.PortMap {
+	switch {
+	case sp.ReadinessProbe != nil:
+		return probedPort(sp.ReadinessProbe, in.Ports)
+	case len(sp.Ports) > 0:
+		return in.Ports
 	}
+	return nil
 }
 
-// probedPort is the port of this machine that a probe connects to, or 0.
-func probedPort(p *spec.Probe, ports spec.PortMap) uint16 {
+// probedPort is the port of this machine that a probe connects to, if any.
+func probedPort(p *spec.Probe, ports spec.PortMap) spec.PortMap {
 	var port, host string
 	switch {
 	case p.HTTPGet != nil:
@@ -116,16 +108,29 @@ func probedPort(p *spec.Probe, ports spec.PortMap) uint16 {
 	case p.A2A != nil:
 		port = p.A2A.Port
 	}
-	if addr, err := netip.ParseAddr(host); host != "" && host != "localhost" && (err != nil || !addr.IsLoopback()) {
-		return 0 // somebody else's
+	if port == "" || !isHere(host) {
+		return nil
 	}
-	for _, n := range ports {
-		if n.Name == port && port != "" {
-			return n.Port
+	for i := range ports {
+		if ports[i].Name == port {
+			return ports[i : i+1]
 		}
 	}
-	number, _ := strconv.ParseUint(port, 10, 16)
-	return uint16(number)
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil
+	}
+	return spec.PortMap{{Port: uint16(number)}}
+}
+
+// isHere says that a host is this machine's loopback. What is at another one is
+// somebody else's listener.
+func isHere(host string) bool {
+	if host == "" || host == "127.0.0.1" || host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
 }
 
 // notListening says why a port that an instance should listen on is not its own.

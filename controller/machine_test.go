@@ -45,6 +45,7 @@ type simulated struct {
 	deaf     bool // ignores the stop signal
 	veiled   bool // cannot be told: its verdict is not Ours
 	lastMain observe.Ident
+	began    time.Time
 }
 
 func newMachine(seed uint64) *machine {
@@ -86,6 +87,7 @@ func (m *machine) Sets() <-chan *spec.Set { return m.sets }
 func (m *machine) spawn(p simulated) *simulated {
 	m.pid++
 	p.Ident = observe.Ident{PID: m.pid, Start: uint64(m.pid)}
+	p.began = time.Now()
 	if p.main {
 		p.lastMain = p.Ident
 	}
@@ -115,7 +117,7 @@ func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) 
 	if m.rand.IntN(2) == 0 {
 		m.spawn(simulated{key: p.key, id: p.id, hash: p.hash, onExit: p.onExit, lastMain: p.Ident, deaf: m.rand.IntN(4) == 0})
 	}
-	return m.instance(p, time.Now()), nil
+	return m.instance(p), nil
 }
 
 func (m *machine) pauseUnlocked() {
@@ -132,9 +134,9 @@ func (m *machine) mains(k spec.Key) (n int) {
 	return n
 }
 
-func (m *machine) instance(p *simulated, at time.Time) *observe.Instance {
+func (m *machine) instance(p *simulated) *observe.Instance {
 	in := &observe.Instance{
-		Key: p.key, ID: p.id, Hash: p.hash, OnExit: p.onExit, LastMain: p.lastMain, StartedAt: at,
+		Key: p.key, ID: p.id, Hash: p.hash, OnExit: p.onExit, LastMain: p.lastMain, StartedAt: p.began,
 	}
 	if p.main {
 		in.Main = &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.Ours}
@@ -188,7 +190,7 @@ func (m *machine) Scan(_ context.Context, _ []observe.Witness, _ observe.Depth) 
 	for _, p := range m.procs {
 		i := slices.IndexFunc(s.Instances, func(in *observe.Instance) bool { return in.ID == p.id })
 		if i < 0 {
-			s.Instances = append(s.Instances, m.instance(p, time.Now()))
+			s.Instances = append(s.Instances, m.instance(p))
 			i = len(s.Instances) - 1
 		}
 		in := s.Instances[i]
@@ -249,7 +251,7 @@ func (discard) Append(any) {}
 // nothing.
 func (m *machine) controller(change ...func(*Options)) *Controller {
 	o := Options{
-		Owner: "test", Source: m, Observer: m, Actuator: m, Events: discard{}, Ledger: discard{},
+		Owner: "test", Source: m, Observer: m, Actuator: m, Prober: newAsked(m), Events: discard{}, Ledger: discard{},
 		Boot: "boot", Log: logr.Discard(),
 	}
 	for _, c := range change {

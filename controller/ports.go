@@ -19,7 +19,8 @@ func (p *planner) watchPorts(s *situation, in *observe.Instance) {
 		}
 		failed = st.FailedAt
 	}
-	for port := range neededPorts(&s.entry.Object.Spec, in) {
+	for _, named := range neededPorts(&s.entry.Object.Spec, in) {
+		port := named.Port
 		l := p.w.Observed.Listeners[port]
 		mine := held(l, in)
 		if mine && !l.At.Before(failed) {

@@ -84,10 +84,9 @@ const sleptAfter = 2 * time.Second
 // program that is stopped wakes too late. A clock that was set looks like a
 // sleep, and does no harm.
 func (l *loop) noticeSleep(now time.Time) {
-	late := !l.due.IsZero() && now.Sub(l.due) > sleptAfter
-	apart := !l.awake.IsZero() && now.Round(0).Sub(l.awake.Round(0))-now.Sub(l.awake) > sleptAfter
+	before := l.awake
 	l.awake = now
-	if !late && !apart {
+	if before.IsZero() || !slept(now.Sub(l.due), now.Round(0).Sub(before.Round(0)), now.Sub(before)) {
 		return
 	}
 	l.foldNoted()
@@ -97,6 +96,12 @@ func (l *loop) noticeSleep(now time.Time) {
 		}
 	}
 	l.Log.Info("awake again; probes have one period of grace")
+}
+
+// slept judges by how late the loop is, and by the time that has passed since it
+// last ran: on the clock on the wall, and on the monotonic one.
+func slept(late, wall, monotonic time.Duration) bool {
+	return late > sleptAfter || wall-monotonic > sleptAfter
 }
 
 // logProbe says when a verdict changes.

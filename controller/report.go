@@ -181,6 +181,7 @@ func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Cond
 	for _, c := range []spec.Condition{accepted, available} {
 		if c.Status != spec.True {
 			ready.Status, ready.Reason, ready.Message = c.Status, c.Reason, c.Message
+			break
 		}
 	}
 	if ready.Status == spec.True && st.Instances[0].Hash != hash {

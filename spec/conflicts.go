@@ -1,6 +1,10 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // Located is an object and the place that it was read from.
 type Located struct {
@@ -16,9 +20,12 @@ type Conflict struct {
 }
 
 // Conflicts checks objects against one another: two that have one key, two
-// that have one fixed port. Both sides are told, one after the other. What is
-// wrong within one object, Decode has found.
-func Conflicts(all []Located) []Conflict {
+// that have one fixed port, of which both sides are told, one after the other;
+// and what Orders finds. What is wrong within one object, Decode has found.
+//
+// Broken are keys of manifests that were not understood: other objects may
+// depend on them.
+func Conflicts(all []Located, broken ...Key) []Conflict {
 	keys := make(map[Key]*Located, len(all))
 	ports := make(map[int32]*Located)
 	var found []Conflict
@@ -41,6 +48,30 @@ func Conflicts(all []Located) []Conflict {
 			default:
 				ports[p.Port] = l
 			}
+		}
+	}
+	return append(found, disorders(keys, broken)...)
+}
+
+// disorders are what Orders finds, by key.
+func disorders(keys map[Key]*Located, broken []Key) []Conflict {
+	var dependents []Located
+	for _, l := range keys {
+		if l.Object.Spec.HasDependencies() {
+			dependents = append(dependents, *l)
+		}
+	}
+	lookup := func(k Key) (*Object, bool) {
+		if l := keys[k]; l != nil {
+			return l.Object, true
+		}
+		return nil, slices.Contains(broken, k)
+	}
+	orders := ordersOf(dependents, lookup, maps.Keys(keys), "no manifest that is checked here")
+	var found []Conflict
+	for _, k := range slices.SortedFunc(maps.Keys(orders), Key.Compare) {
+		for _, f := range orders[k].Findings {
+			found = append(found, Conflict{k, f})
 		}
 	}
 	return found

@@ -159,10 +159,18 @@ func (w *walker) decode(root *yaml.Node) *Object {
 // with a value that was found wrong before is a mere consequence of that.
 func (w *walker) report(root *yaml.Node, problems []problem) {
 	for _, p := range problems {
-		if !slices.ContainsFunc(w.dropped, func(d fieldPath) bool { return p.path.within(d) }) {
+		if !slices.ContainsFunc(w.dropped, p.followsFrom) {
 			w.fail(locate(root, p.path), p.path.String()+": "+p.message)
 		}
 	}
+}
+
+// followsFrom says that the problem is a consequence of a value that was left
+// out.
+func (p *problem) followsFrom(dropped fieldPath) bool {
+	return p.path.within(dropped) || slices.ContainsFunc(p.from, func(f fieldPath) bool {
+		return f.within(dropped) || dropped.within(f)
+	})
 }
 
 // readableKey is the key, or zero where it is not valid.

@@ -60,7 +60,7 @@ func TestDecodeFillsInDefaults(t *testing.T) {
 			Command: []string{"a"}, InheritEnv: []string{"*"}, Replicas: new(int32(1)), RestartPolicy: RestartAlways,
 			Backoff:    Backoff{Duration(time.Second), Duration(5 * time.Minute), 2, Duration(10 * time.Minute)},
 			StopSignal: "SIGTERM", TerminationGracePeriodSeconds: new(int64(10)), OnControllerExit: ExitStop,
-			KillMode: KillTree, Scope: ScopeAuto,
+			KillMode: KillTree, Scope: ScopeAuto, Strategy: Strategy{Type: Recreate},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -84,6 +84,22 @@ func TestDecodeTakesEveryField(t *testing.T) {
 			RestartPolicy: RestartOnFailure, Backoff: Backoff{0, Duration(90 * time.Second), 1.5, Duration(time.Hour)},
 			StopSignal: "SIGINT", TerminationGracePeriodSeconds: new(int64(3)), OnControllerExit: ExitKeep,
 			KillMode: KillGroup, Scope: ScopeRequired, Resources: Resources{Limits{"1Gi", "1.5", new(int64(200))}},
+			StartupProbe: &Probe{
+				Exec:                &ExecAction{[]string{"test", "-e", "ready"}},
+				InitialDelaySeconds: 1, PeriodSeconds: 2, TimeoutSeconds: 2, SuccessThreshold: 1, FailureThreshold: 60,
+			},
+			ReadinessProbe: &Probe{
+				HTTPGet:       &HTTPGetAction{"/ready", "http", "localhost", SchemeHTTPS, []HTTPHeader{{"Accept", "text/plain"}}},
+				PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 2, FailureThreshold: 3,
+			},
+			LivenessProbe: &Probe{
+				TCPSocket:     &TCPSocketAction{"8080", "::1"},
+				PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3,
+			},
+			MCP:       &MCP{TransportSSE, "http", "/events", ProtocolLegacy},
+			DependsOn: []Dependency{{KindMCPServer, "db", DependencyStarted, OnRestartRestart}},
+			Strategy:  Strategy{BlueGreen, 30}, Lifecycle: Lifecycle{&Hook{Exec: &ExecAction{[]string{"flush"}}}},
+			SuccessExitCodes: []int32{143},
 		},
 	}
 	if diff := cmp.Diff(want, sample(t)); diff != "" {
@@ -93,7 +109,7 @@ func TestDecodeTakesEveryField(t *testing.T) {
 
 func TestDecodeEqualMeaning(t *testing.T) {
 	a := decodeOne(t, smallManifest)
-	b := decodeOne(t, strings.Replace(smallManifest, "spec:", "spec:\n  args: []\n  stopSignal: TERM\n  scope: Auto", 1))
+	b := decodeOne(t, strings.Replace(smallManifest, "spec:", "spec:\n  args: []\n  stopSignal: TERM\n  scope: Auto\n  dependsOn: []\n  mcpServers: []\n  successExitCodes: []\n  strategy: {}\n  lifecycle: {}", 1))
 	if !a.Equal(b) {
 		t.Errorf("(-a +b):\n%s", cmp.Diff(a, b))
 	}

@@ -14,7 +14,7 @@ func defaultObject() *Object {
 //
 // A Backoff is filled in only where all of it is zero, since zero is a sound
 // value for an initial delay; an InheritEnv only where it is nil, since an
-// empty list takes nothing.
+// empty list takes nothing. What s points to is left as it is.
 func Defaulted(s Spec) Spec {
 	if s.InheritEnv == nil {
 		s.InheritEnv = []string{"*"}
@@ -48,6 +48,7 @@ func Defaulted(s Spec) Spec {
 	if s.Scope == "" {
 		s.Scope = ScopeAuto
 	}
+	s.defaultHealth()
 	return s
 }
 
@@ -65,6 +66,9 @@ func (o *Object) normalize() {
 	s.Env = nilIfEmpty(s.Env)
 	s.EnvFrom = nilIfEmpty(s.EnvFrom)
 	s.Ports = nilIfEmpty(s.Ports)
+	s.MCPServers = nilIfEmpty(s.MCPServers)
+	s.SuccessExitCodes = nilIfEmpty(s.SuccessExitCodes)
+	s.complete()
 	if n, ok := SignalNumber(s.StopSignal); ok {
 		s.StopSignal = SignalName(n)
 	}

@@ -2,23 +2,30 @@ package spec
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
+
+// lineBreaks are those of YAML 1.1, which the parser counts.
+var lineBreaks = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
 
 // Whatever a file holds: no panic, at least one document, each either good or
 // with a finding that has a place in the file, and a good one can be written
 // and decoded again.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		smallManifest, fullManifest, "", "---\n---\n", "a: b: c", "x: *y", "- [a", "\t", "a: \"\\ud83d\"", "<<: {}", "? [a]\n: b", "%YAML 1.2\n---\n",
-		"apiVersion: apps/v1\n", "spec: &a {env: [*a], <<: *a}\n", "{\"apiVersion\": \"proc-controller.dev/v1alpha1\"}", "...\n---\n...\n", "metadata: {labels: {<<: [a]}}",
+		smallManifest, fullManifest, agentManifest, "", "---\n---\n", "a: b: c", "x: *y", "- [a", "\t", "a: \"\\ud83d\"", "<<: {}", "? [a]\n: b", "%YAML 1.2\n---\n",
+		"apiVersion: apps/v1\n", "spec: &a {env: [*a], <<: *a}\n", "{\"apiVersion\": \"proc-controller.dev/v1alpha1\"}", "...\n---\n...\n", "---\r-", "metadata: {labels: {<<: [a]}}",
+		healthy("ports: [{port: 0}], mcp: {transport: sse}, livenessProbe: {mcp: {}, periodSeconds: 3}"),
+		healthy("mcp: {port: 1}, strategy: {type: BlueGreen}, startupProbe: {httpGet: {port: 65535}, periodSeconds: -1}"),
+		healthy("dependsOn: [{kind: Agent, name: b}, {}], lifecycle: {preStop: {httpGet: {port: \"1\", httpHeaders: []}}}"),
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		lines := 1 + strings.Count(string(data), "\n")
+		lines := 1 + len(lineBreaks.FindAllIndex(data, -1))
 		docs := Decode("x.yaml", data)
 		if len(docs) == 0 {
 			t.Fatal("no document")
@@ -60,6 +67,11 @@ func FuzzWalkIsAsStrictAsJSON(f *testing.F) {
 	f.Add("backoff", "{factor: 1e400}")
 	f.Add("backoff", "{initial: 1s, initial: 2s}")
 	f.Add("env", "[{name: A, value: \"\\0\"}]")
+	f.Add("readinessProbe", "{httpGet: {port: 80}, timeoutSeconds: 1.0, TimeoutSeconds: 2}")
+	f.Add("livenessProbe", "{exec: {command: [5]}, timeoutSeconds: 2147483648}")
+	f.Add("startupProbe", "{timeoutSeconds: 1, <<: {timeoutSeconds: 2}}")
+	f.Add("strategy", "{type: BlueGreen, type: Recreate, progressDeadlineSeconds: 1e1}")
+	f.Add("lifecycle", "{preStop: {httpGet: {httpHeaders: [{name: A}, 5]}}}")
 	f.Fuzz(func(t *testing.T, field, value string) {
 		docs := Decode("x.yaml", []byte("apiVersion: "+APIVersion+"\nkind: Agent\nmetadata: {name: a}\nspec:\n  "+field+": "+value+"\n"))
 		for _, d := range docs {

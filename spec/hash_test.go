@@ -53,6 +53,7 @@ func TestGoldenHashes(t *testing.T) {
 		"full":    fullManifest,
 		"minimal": "{apiVersion: proc-controller.dev/v1alpha1, kind: Agent, metadata: {name: a}, spec: {command: [a]}}",
 		"user":    "{apiVersion: proc-controller.dev/v1alpha1, kind: Agent, metadata: {name: a}, spec: {command: [a], user: nobody}}",
+		"agent":   agentManifest,
 	}
 	for name, m := range manifests {
 		got := string(HashOf(decodeOne(t, m), hashFiles))
@@ -74,7 +75,7 @@ func TestGoldenHashes(t *testing.T) {
 // default leaves no trace.
 func TestHashDoesNotSeeDefaults(t *testing.T) {
 	base := decodeOne(t, smallManifest)
-	for _, line := range []string{"args: []", `inheritEnv: ["*"]`, "onControllerExit: Stop", "scope: Auto", "resources: {limits: {}}", `workingDir: ""`, "envFrom: []", `user: ""`} {
+	for _, line := range []string{"args: []", `inheritEnv: ["*"]`, "onControllerExit: Stop", "scope: Auto", "resources: {limits: {}}", `workingDir: ""`, "envFrom: []", `user: ""`, "mcpServers: []", "strategy: {}"} {
 		o := decodeOne(t, smallManifest+"  "+line+"\n")
 		if HashOf(o, nil) != HashOf(base, nil) {
 			t.Errorf("%s changes the hash", line)

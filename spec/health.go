@@ -20,12 +20,14 @@ type Probe struct {
 	// a startup or readiness probe has succeeded for the first time it is tried
 	// more often, so that a workload is known to be ready soon after it is.
 	PeriodSeconds int32 `json:"periodSeconds,omitempty"`
-	// TimeoutSeconds bound one attempt. Default 1; 10 for MCP and A2A.
+	// TimeoutSeconds bound one attempt. Default 1; 10 for MCP and A2A; at most
+	// PeriodSeconds.
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 	// SuccessThreshold is how many attempts in a row have to succeed after a
 	// failure. Default 1.
 	SuccessThreshold int32 `json:"successThreshold,omitempty"`
-	// FailureThreshold is how many attempts in a row have to fail. Default 3.
+	// FailureThreshold is how many attempts in a row have to fail. Default 3; 1 for
+	// the readiness that mcp and a2a imply.
 	FailureThreshold int32 `json:"failureThreshold,omitempty"`
 }
 
@@ -45,7 +47,8 @@ type ExecAction struct {
 type HTTPGetAction struct {
 	// Path begins with a slash. Default /.
 	Path string `json:"path,omitempty"`
-	// Port is the name of a declared port, or a number.
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Host is what is connected to. Default 127.0.0.1.
 	Host string `json:"host,omitempty"`
@@ -71,7 +74,8 @@ type HTTPHeader struct {
 
 // TCPSocketAction opens a connection, and closes it.
 type TCPSocketAction struct {
-	// Port is the name of a declared port, or a number.
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Host is what is connected to. Default 127.0.0.1.
 	Host string `json:"host,omitempty"`
@@ -82,8 +86,8 @@ type MCP struct {
 	// Transport is http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05).
 	// Default http.
 	Transport Transport `json:"transport,omitempty"`
-	// Port is the name of a declared port, or a number. Default: the only one, or
-	// the one named http.
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Path of the endpoint. Default /mcp, for sse /sse.
 	Path string `json:"path,omitempty"`
@@ -112,8 +116,8 @@ const (
 
 // A2A is where an agent shows its card.
 type A2A struct {
-	// Port is the name of a declared port, or a number. Default: the only one, or
-	// the one named http.
+	// Port is the name of a declared port, or a number; see PortMap.Resolve.
+	// Default: the only one, or the one named http, or the one without a name.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Path of the card. Default: /.well-known/agent-card.json, and where that is
 	// not found /.well-known/agent.json.
@@ -156,6 +160,9 @@ const (
 type ServerRef struct {
 	Name string `json:"name"`
 }
+
+// HasDependencies says that there are Dependencies.
+func (s *Spec) HasDependencies() bool { return len(s.DependsOn)+len(s.MCPServers) > 0 }
 
 // Dependencies are all that a workload waits for: DependsOn, and Ready for each
 // of MCPServers that is not in it.

@@ -19,6 +19,15 @@ const (
 	maxEnv     = 1000
 	maxEnvFrom = 100
 	maxPorts   = 100
+	// maxHeaders and maxDependencies bound further ones.
+	maxHeaders      = 100
+	maxDependencies = 100
+	// maxProbeSeconds and maxThreshold keep their product, the time after which
+	// a probe has failed, from overflowing a duration.
+	maxProbeSeconds = 24 * 60 * 60
+	maxThreshold    = 100_000
+	// maxExitCode is what wait(2) has room for.
+	maxExitCode = 255
 	// maxGraceSeconds keeps a grace period far from overflowing a duration.
 	maxGraceSeconds = 365 * 24 * 60 * 60
 	// maxAnnotations is the total size of the annotations, as in Kubernetes.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,9 @@ func at(steps ...any) fieldPath {
 	}
 	return p
 }
+
+// under gives the path of a value further in.
+func (p fieldPath) under(steps ...any) fieldPath { return append(slices.Clip(p), at(steps...)...) }
 
 func (p fieldPath) String() string {
 	var b strings.Builder

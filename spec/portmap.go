@@ -47,6 +47,23 @@ func (m PortMap) Lookup(name string) (uint16, bool) {
 	return 0, false
 }
 
+// Resolve gives the number that a probe or a protocol means by its port: a
+// number itself, or the name of a declared port, which is empty for the one
+// without a name.
+func (m PortMap) Resolve(port string) (uint16, bool) {
+	if n, ok := portNumber(port); ok {
+		return n, true
+	}
+	return m.Lookup(port)
+}
+
+// portNumber reads a port that is given by number, 1 to 65535. No name is one: a
+// name has a letter in it.
+func portNumber(s string) (uint16, bool) {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return uint16(n), err == nil && n > 0 && isWhole(s)
+}
+
 // ParsePortMap is the reverse of String. The empty string is the empty map.
 func ParsePortMap(s string) (PortMap, error) {
 	if s == "" {
@@ -71,9 +88,9 @@ func parseNamedPort(s string) (NamedPort, error) {
 	if name != "" && checkPortName(name) != "" {
 		return NamedPort{}, fmt.Errorf("%q is no port name", name)
 	}
-	n, err := strconv.ParseUint(digits, 10, 16)
-	if err != nil || n == 0 || !isWhole(digits) {
+	n, ok := portNumber(digits)
+	if !ok {
 		return NamedPort{}, fmt.Errorf("%q is no port", digits)
 	}
-	return NamedPort{name, uint16(n)}, nil
+	return NamedPort{name, n}, nil
 }

@@ -71,6 +71,7 @@ const (
 	ReasonLooksLikeStdio    Reason = "LooksLikeStdio"    // exits at end-of-file, at once
 	ReasonDependencyMissing Reason = "DependencyMissing" // no manifest names it
 	ReasonDependencyCycle   Reason = "DependencyCycle"
+	ReasonDependencyEndless Reason = "DependencyNeverCompletes" // condition Completed of what is always restarted
 	ReasonDependencyWait    Reason = "WaitingForDependency"
 	ReasonDependencyRenewed Reason = "DependencyRestarted"  // onRestart: Restart
 	ReasonDependentsFirst   Reason = "WaitingForDependents" // a stop in reverse order

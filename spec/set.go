@@ -47,6 +47,13 @@ type Entry struct {
 	// Problems says why the newest content was not accepted; empty when it
 	// was. Object is then the one before.
 	Problems []Finding
+	// Order says what is wrong with what Object depends on: see Orders. Nothing
+	// speaks against Object itself, and what runs goes on running; it is not
+	// started.
+	Order []Finding
+	// Cycle is the circle of dependencies that the key is in, as in the Order of
+	// that function; nil for none. Order then has a finding about it.
+	Cycle []Key
 	// HeldUntil is set when the key is gone from the source: until then its
 	// absence is not believed. After that time the key is not wanted.
 	HeldUntil time.Time

@@ -2,7 +2,7 @@ package spec
 
 import "testing"
 
-// fullManifest sets every field there is.
+// fullManifest sets every field there is, but those that only an Agent has.
 const fullManifest = `apiVersion: proc-controller.dev/v1alpha1
 kind: MCPServer
 metadata:
@@ -30,6 +30,25 @@ spec:
   killMode: Group
   scope: Required
   resources: {limits: {memory: 1Gi, cpu: "1.5", pids: 200}}
+  startupProbe: {exec: {command: [test, -e, ready]}, initialDelaySeconds: 1, periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 60}
+  readinessProbe: {httpGet: {path: /ready, port: http, host: localhost, scheme: HTTPS, httpHeaders: [{name: Accept, value: text/plain}]}, successThreshold: 2}
+  livenessProbe: {tcpSocket: {port: 8080, host: "::1"}}
+  mcp: {transport: sse, port: http, path: /events, protocol: Legacy}
+  dependsOn: [{kind: MCPServer, name: db, condition: Started, onRestart: Restart}]
+  strategy: {type: BlueGreen, progressDeadlineSeconds: 30}
+  lifecycle: {preStop: {exec: {command: [flush]}}}
+  successExitCodes: [143]
+`
+
+// agentManifest has the fields that only an Agent has.
+const agentManifest = `apiVersion: proc-controller.dev/v1alpha1
+kind: Agent
+metadata: {name: a}
+spec:
+  command: [a]
+  ports: [{name: http, port: 0}]
+  a2a: {port: http, path: /card.json}
+  mcpServers: [{name: files}]
 `
 
 var testMarkers = Markers{

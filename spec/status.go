@@ -31,6 +31,9 @@ const (
 	CondReady       ConditionType = "Ready"
 )
 
+// Conditions are all of them, in the order in which they are shown.
+var Conditions = []ConditionType{CondAccepted, CondAvailable, CondVerified, CondProgressing, CondStalled, CondReady}
+
 // ConditionStatus is True, False or Unknown.
 type ConditionStatus string
 

@@ -12,12 +12,20 @@ import (
 type problem struct {
 	path    fieldPath
 	message string
+	// from are other values that it was concluded from.
+	from []fieldPath
 }
 
 type checker struct{ problems []problem }
 
 func (c *checker) failf(p fieldPath, format string, args ...any) {
-	c.problems = append(c.problems, problem{p, fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, problem{path: p, message: fmt.Sprintf(format, args...)})
+}
+
+// concluded is failf for what follows from other values too. Where one of them
+// was found wrong before, nothing is said.
+func (c *checker) concluded(from []fieldPath, p fieldPath, format string, args ...any) {
+	c.problems = append(c.problems, problem{p, fmt.Sprintf(format, args...), from})
 }
 
 // problemsOf validates the values of an object: everything beyond the form,
@@ -32,6 +40,12 @@ func problemsOf(o *Object) []problem {
 	c.ports(&o.Spec)
 	c.lifecycle(&o.Spec)
 	c.resources(&o.Spec)
+	c.probes(&o.Spec)
+	c.protocols(o)
+	c.hooks(&o.Spec)
+	c.dependencies(o)
+	c.strategy(&o.Spec)
+	c.exitCodes(&o.Spec)
 	return c.problems
 }
 
@@ -80,15 +94,15 @@ func (c *checker) command(s *Spec) {
 	case s.Command[0] == "":
 		c.failf(at("spec", "command", 0), "the program must not be empty")
 	}
-	c.arguments("command", s.Command)
-	c.arguments("args", s.Args)
+	c.arguments(s.Command, at("spec", "command"))
+	c.arguments(s.Args, at("spec", "args"))
 	c.path(s.WorkingDir, "spec", "workingDir")
 }
 
-func (c *checker) arguments(field string, args []string) {
+func (c *checker) arguments(args []string, where fieldPath) {
 	for i, a := range args {
 		if len(a)+1 > MaxEnvString {
-			c.failf(at("spec", field, i), "is longer than the %d KiB that the kernel takes", MaxEnvString>>10)
+			c.failf(where.under(i), "is longer than the %d KiB that the kernel takes", MaxEnvString>>10)
 		}
 	}
 }

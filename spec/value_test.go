@@ -31,7 +31,7 @@ func TestDuration(t *testing.T) {
 
 // What the API shows can be decoded again to the same object.
 func TestObjectRoundTrip(t *testing.T) {
-	for _, m := range []string{smallManifest, fullManifest} {
+	for _, m := range []string{smallManifest, fullManifest, agentManifest} {
 		o := decodeOne(t, m)
 		out, err := json.Marshal(o)
 		if err != nil {

@@ -17,6 +17,7 @@ type checker struct {
 	home     string // what ~ means; empty if it is not known
 	files    int
 	objects  []spec.Located // the valid ones
+	broken   []spec.Key     // of the others, as far as they have one
 	findings []spec.Finding
 	notes    []string // not wrong, but good to know
 }
@@ -55,6 +56,8 @@ func (c *checker) read(name, dir string, r io.Reader) {
 		if d.Object != nil {
 			c.objects = append(c.objects, spec.Located{Object: d.Object, File: d.File, Line: d.Line})
 			c.environment(&d, dir)
+		} else if d.Key != (spec.Key{}) {
+			c.broken = append(c.broken, d.Key)
 		}
 	}
 }
@@ -114,7 +117,7 @@ func (c *checker) envFile(path, dir string) ([]byte, error) {
 
 // together finds what is wrong only with all objects taken together.
 func (c *checker) together() {
-	for _, conflict := range spec.Conflicts(c.objects) {
+	for _, conflict := range spec.Conflicts(c.objects, c.broken...) {
 		c.findings = append(c.findings, conflict.Finding)
 	}
 }

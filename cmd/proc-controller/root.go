@@ -62,6 +62,7 @@ together with everything that it has started.`,
 	root.AddCommand(
 		newRun(std, &at),
 		newGet(std, &at),
+		newWait(std, &at),
 		newPs(std),
 		newExplain(std, &at),
 		newEvents(std, &at),

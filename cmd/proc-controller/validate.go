@@ -23,8 +23,9 @@ func newValidate(std streams, at *placeFlags) *cobra.Command {
 file:line:column: message, and the exit code is 1 if there is one.
 
 PATH is a file, a directory (read as the controller would read it) or - for
-standard input. Without PATH the directory of the manifests is checked. Who owns
-the files and who may write to them is not checked.`,
+standard input. Without PATH the directory of the manifests is checked. What one
+object needs of another (dependsOn, mcpServers) has to be among what is checked
+together. Who owns the files and who may write to them is not checked.`,
 		Example: `  proc-controller validate
   proc-controller validate ./manifests
   proc-controller validate new.yaml -o json

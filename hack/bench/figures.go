@@ -23,6 +23,7 @@ var figures = []figure{
 	{"cold+stop/1000-in-one", func(b *bench) ([]Row, error) { return b.cycleRows("1000-in-one", &ours{oneFile: true}, 1000) }},
 	{"scopes/100", (*bench).scopeRows},
 	{"idle/1000", func(b *bench) ([]Row, error) { return b.idleRows("idle/1000", 1000) }},
+	{"probes/1000", (*bench).probeRows},
 	{"scan/1000", func(b *bench) ([]Row, error) { return b.scanRows("scan/1000", 1000) }},
 	{"scan/10000", func(b *bench) ([]Row, error) { return b.scanRows("scan/10000", 10000) }},
 	{"change/10000", (*bench).changeRows},
@@ -40,6 +41,7 @@ var (
 	limitScopes  = Limit{Value: 2000} // ms
 	limitCPU     = Limit{Value: 0.05} // % of a core
 	limitThreads = Limit{Value: 16}
+	limitProbes  = Limit{Value: 5}  // % of a core
 	limitRSS     = Limit{Value: 25} // MB
 	limitFlat    = Limit{Value: 1.2}
 )

@@ -17,6 +17,7 @@ type ours struct {
 	oneFile bool   // all workloads of the start in one file
 	spare   int    // suspended workloads; then drop resumes one of them
 	runtime string // runtime directory of a user manager; empty is scopes off
+	probed  bool   // each workload serves HTTP, and is asked every ten seconds
 
 	w       *world
 	process *process
@@ -30,6 +31,11 @@ func (o *ours) file(name string) string { return filepath.Join(o.manifests(), na
 
 // manifest is an ordinary small one. Back-off 0 asks for a restart at once.
 func (o *ours) manifest(name string, suspend bool) string {
+	port, probe := "", ""
+	if o.probed {
+		port = ", $(PORT)"
+		probe = "  ports: [{name: http, port: 0}]\n  readinessProbe: {httpGet: {port: http}, periodSeconds: 10}\n"
+	}
 	return fmt.Sprintf(`---
 apiVersion: proc-controller.dev/v1alpha1
 kind: MCPServer
@@ -38,10 +44,10 @@ metadata:
   labels: {team: bench}
 spec:
   command: [%s]
-  args: [%s, %s]
+  args: [%s, %s%s]
   backoff: {initial: 0s}
   suspend: %t
-`, name, o.w.bench.payload, o.w.record.path, name, suspend)
+%s`, name, o.w.bench.payload, o.w.record.path, name, port, suspend, probe)
 }
 
 func (o *ours) prepare(w *world, names []string) error {

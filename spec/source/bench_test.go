@@ -69,6 +69,34 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
+// One workload depends on another one than before, among as many that all
+// depend on some.
+func BenchmarkLookWithDependencies(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			dir := newDir(b)
+			dependent := func(i, other int) string {
+				return usual(i, "1") + "  " + on(fmt.Sprintf("w%05d", other)) + "\n"
+			}
+			must(b, os.WriteFile(filepath.Join(dir, "w00000.yaml"), []byte(usual(0, "1")), 0o644))
+			for i := range n - 1 {
+				must(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("w%05d.yaml", i+1)), []byte(dependent(i+1, (i+1)/2)), 0o644))
+			}
+			s := read(b, dir)
+			path := filepath.Join(dir, "w00005.yaml")
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				b.StopTimer()
+				must(b, os.WriteFile(path, []byte(dependent(5, 1+i%2)), 0o644))
+				b.StartTimer()
+				s.look([]string{"w00005.yaml"}, time.Now())
+				<-s.sets
+			}
+		})
+	}
+}
+
 // read makes a source that has read its directory, and is not running.
 func read(b *testing.B, dir string) *Source {
 	s, err := New(Options{Dir: dir, UID: os.Getuid()})

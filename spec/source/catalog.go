@@ -20,6 +20,7 @@ type catalog struct {
 	deps    dependents
 	claims  claims
 	table   table
+	order   order
 	holds   holds
 	fresh   int // keys that vanished in the step under way
 	// left is what vanished files held, by name, while a key of it is held.
@@ -42,6 +43,7 @@ func newCatalog(dir string, memory Memory, deleteHold time.Duration) *catalog {
 		deps:    newDependents(),
 		claims:  make(claims),
 		table:   newTable(),
+		order:   order{dependents: make(map[spec.Key]struct{})},
 		holds:   holds{keys: make(map[spec.Key]hold), deleteHold: deleteHold},
 		left:    make(map[string]map[spec.Key]*spec.Entry),
 		forget:  make(map[string]time.Time),
@@ -167,8 +169,16 @@ func (c *catalog) refresh(k spec.Key, now time.Time) {
 
 // put replaces the entry of a key, with what hangs on it.
 func (c *catalog) put(e *spec.Entry) {
-	c.report.entry(c.table.current[e.Key], e)
+	c.replaced(e.Key, e)
 	c.table.put(e)
+}
+
+// replaced tells what hangs on the entries that one is about to be another, or
+// none.
+func (c *catalog) replaced(k spec.Key, e *spec.Entry) {
+	old := c.table.current[k]
+	c.report.entry(old, e)
+	c.order.entry(k, old, e)
 }
 
 // begin completes the first read.
@@ -181,6 +191,7 @@ func (c *catalog) begin(now time.Time) {
 
 // set gives out what is known; nil if nothing has changed since the last one.
 func (c *catalog) set() *spec.Set {
+	c.order.settle(&c.table)
 	if len(c.table.changed) == 0 && !c.report.changed {
 		return nil
 	}

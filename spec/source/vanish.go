@@ -75,7 +75,7 @@ func (c *catalog) holdAll() {
 // prune drops what is believed to be gone.
 func (c *catalog) prune(now time.Time) {
 	for _, k := range c.holds.over(now) {
-		c.report.entry(c.table.current[k], nil)
+		c.replaced(k, nil)
 		c.table.drop(k)
 	}
 	for name, claims := range c.left {
