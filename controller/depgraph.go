@@ -1,13 +1,12 @@
 package controller
 
 import (
-	"fmt"
-
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// dependencyGraph tells which workloads depend on one another in a circle. It
-// looks at no more of the graph than can be reached from what it is asked for.
+// dependencyGraph tells which workloads depend on one another in a circle, also
+// those whose manifest is gone. It looks at no more of the graph than can be
+// reached from what it is asked for.
 type dependencyGraph struct {
 	dependsOn func(spec.Key) []spec.Key
 	nodes     map[spec.Key]*dependencyNode
@@ -17,7 +16,6 @@ type dependencyGraph struct {
 // dependencyNode is one workload, with the numbers of Tarjan's algorithm
 // (Depth-first search and linear graph algorithms, 1972).
 type dependencyNode struct {
-	key        spec.Key
 	dependsOn  []spec.Key
 	index, low int
 	circle     *circle // nil while it is on the stack
@@ -26,7 +24,6 @@ type dependencyNode struct {
 // circle is a strongly connected component: workloads each of which depends on
 // each other one, or a single one.
 type circle struct {
-	size int
 	// depth is how many circles the longest chain has that begins with it.
 	depth int
 }
@@ -44,7 +41,7 @@ func (g *dependencyGraph) node(k spec.Key) *dependencyNode {
 }
 
 func (g *dependencyGraph) visit(k spec.Key) *dependencyNode {
-	n := &dependencyNode{key: k, dependsOn: g.dependsOn(k), index: len(g.nodes), low: len(g.nodes)}
+	n := &dependencyNode{dependsOn: g.dependsOn(k), index: len(g.nodes), low: len(g.nodes)}
 	g.nodes[k] = n
 	g.stack = append(g.stack, n)
 	for _, d := range n.dependsOn {
@@ -69,7 +66,7 @@ func (g *dependencyGraph) close(n *dependencyNode) {
 		first--
 	}
 	members := g.stack[first:]
-	c := &circle{size: len(members), depth: 1}
+	c := &circle{depth: 1}
 	for _, m := range members {
 		m.circle = c
 	}
@@ -85,41 +82,3 @@ func (g *dependencyGraph) close(n *dependencyNode) {
 
 // circular says that two workloads are one, or depend on each other.
 func (g *dependencyGraph) circular(a, b spec.Key) bool { return g.node(a).circle == g.node(b).circle }
-
-// maxPathShown is the size of the largest circle of which a path is looked for.
-const maxPathShown = 20
-
-// path names a shortest way from a workload back to itself. It must be in a
-// circle.
-func (g *dependencyGraph) path(k spec.Key) string {
-	start := g.node(k)
-	if start.circle.size > maxPathShown {
-		return fmt.Sprintf("%v is one of %d that depend on one another", k, start.circle.size)
-	}
-	from := map[spec.Key]spec.Key{}
-	for queue := []*dependencyNode{start}; len(queue) > 0; queue = queue[1:] {
-		for _, d := range queue[0].dependsOn {
-			n := g.nodes[d]
-			if _, seen := from[d]; seen || n.circle != start.circle {
-				continue
-			}
-			from[d] = queue[0].key
-			if d == k {
-				return backwards(from, k)
-			}
-			queue = append(queue, n)
-		}
-	}
-	return k.String()
-}
-
-// backwards writes down the path that ends in a workload and began there.
-func backwards(from map[spec.Key]spec.Key, k spec.Key) string {
-	path := k.String()
-	for at := from[k]; at != k; at = from[at] {
-		path = at.String() + arrow + path
-	}
-	return k.String() + arrow + path
-}
-
-const arrow = " → "

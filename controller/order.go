@@ -55,16 +55,29 @@ func (p *planner) lacks(s *situation) (worst Reason) {
 	for _, d := range s.entry.Object.Spec.Dependencies() {
 		r := p.w.unsatisfied(&d)
 		switch {
-		case r.Reason == spec.ReasonDependencyMissing:
-			return r
-		case r.Reason == "" || worst.Reason == spec.ReasonDependencyCycle:
+		case r.Reason == "":
+		case r.Reason == spec.ReasonDependencyMissing, r.Reason == spec.ReasonDependencyEndless:
+			return found(s.entry, r)
+		case worst.Reason == spec.ReasonDependencyCycle:
 		case p.graph().circular(s.key, d.Key()):
-			worst = Reason{Reason: spec.ReasonDependencyCycle, Detail: "waits for itself: " + p.graph().path(s.key)}
+			worst = found(s.entry, Reason{Reason: spec.ReasonDependencyCycle, Detail: fmt.Sprintf("it depends on %v, which depends on it", d.Key())})
 		case worst.Reason == "":
 			worst = r
 		}
 	}
 	return worst
+}
+
+// found tells of a reason in the words of the source, which has looked at the
+// manifests at leisure: it names the path and what may be meant.
+func found(e *spec.Entry, r Reason) Reason {
+	for i := range e.Order {
+		if e.Order[i].Reason == r.Reason {
+			r.Detail = e.Order[i].Message
+			break
+		}
+	}
+	return r
 }
 
 // unsatisfied says why the condition of a dependency is not true now, or gives
@@ -89,6 +102,8 @@ func (w *World) unsatisfied(d *spec.Dependency) Reason {
 	switch {
 	case e.Object == nil:
 		return wait("its manifest is not valid")
+	case condition == spec.DependencyCompleted && e.Object.Spec.RestartPolicy == spec.RestartAlways:
+		return Reason{Reason: spec.ReasonDependencyEndless, Detail: fmt.Sprintf("%v never completes: its restartPolicy is %s", k, spec.RestartAlways)}
 	case condition == spec.DependencyCompleted && !hasCompleted(e, h):
 		return wait(w.incomplete(e, h))
 	case condition != spec.DependencyReady && hasCompleted(e, h):
@@ -131,8 +146,6 @@ func hasCompleted(e *spec.Entry, h *KeyHistory) bool {
 func (w *World) incomplete(e *spec.Entry, h *KeyHistory) string {
 	s := situation{key: e.Key, entry: e, history: h}
 	switch {
-	case e.Object.Spec.RestartPolicy == spec.RestartAlways:
-		return "it never will, since its restartPolicy is Always"
 	case h != nil && finished(&s) >= max(1, replicas(e)):
 		return "it has failed: " + lastCrash(h)
 	case len(w.Observed.InstancesOf(e.Key)) > 0:

@@ -208,9 +208,11 @@ func accepted(s *situation) (spec.ConditionType, spec.ConditionStatus, spec.Reas
 	case e == nil:
 		return spec.CondAccepted, spec.Unknown, spec.ReasonNotWanted, "no manifest names it"
 	case len(e.Problems) > 0:
-		return spec.CondAccepted, spec.False, e.Problems[0].Reason, problems(e)
+		return spec.CondAccepted, spec.False, e.Problems[0].Reason, problems(e.Problems)
 	case e.Gone():
 		return spec.CondAccepted, spec.Unknown, spec.ReasonDeletionHeld, "its manifest is gone"
+	case len(e.Order) > 0:
+		return spec.CondAccepted, spec.False, e.Order[0].Reason, problems(e.Order)
 	case s.history != nil && s.history.Failure != nil && unacceptable(s.history.Failure.Reason):
 		return spec.CondAccepted, spec.False, s.history.Failure.Reason, s.history.Failure.Message
 	case s.history != nil && s.history.Resolved != nil && s.history.Resolved.Message != "" && s.history.Resolved.Hash == e.Hash:
@@ -219,10 +221,10 @@ func accepted(s *situation) (spec.ConditionType, spec.ConditionStatus, spec.Reas
 	return spec.CondAccepted, spec.True, spec.ReasonValid, ""
 }
 
-// problems gives the findings of an entry in one line.
-func problems(e *spec.Entry) string {
+// problems gives findings in one line.
+func problems(fs []spec.Finding) string {
 	var lines []string
-	for _, f := range e.Problems {
+	for _, f := range fs {
 		if f.Line > 0 {
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message))
 		} else {
@@ -287,7 +289,7 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 // needsPerson says that nothing will change until somebody does something.
 func needsPerson(r spec.Reason) bool {
 	switch r {
-	case spec.ReasonCannotTell, spec.ReasonInvalid, spec.ReasonDependencyMissing, spec.ReasonDependencyCycle:
+	case spec.ReasonCannotTell, spec.ReasonInvalid, spec.ReasonDependencyMissing, spec.ReasonDependencyCycle, spec.ReasonDependencyEndless:
 		return true
 	}
 	return unacceptable(r)

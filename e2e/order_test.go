@@ -174,8 +174,9 @@ func TestCircleAndUnknownNameStopNothing(t *testing.T) {
 		"d": {"DependencyMissing", "Agent/nowhere"},
 	} {
 		o := r.until("agent/"+name, "says what is wrong", func(o object) bool { return o.Status.Reason == want[0] })
-		if !strings.Contains(o.Status.Message, want[1]) || o.Status.PID != 0 {
-			t.Errorf("%s: %q, pid %d; want %q", name, o.Status.Message, o.Status.PID, want[1])
+		accepted := o.condition("Accepted")
+		if !strings.Contains(o.Status.Message, want[1]) || o.Status.PID != 0 || accepted.Status != "False" || accepted.Reason != want[0] {
+			t.Errorf("%s: %q, pid %d, accepted: %+v; want %q", name, o.Status.Message, o.Status.PID, accepted, want[1])
 		}
 	}
 	r.until("agent/a", "waits for b and runs", func(o object) bool {
