@@ -242,6 +242,29 @@ func TestWaitCanBeInterrupted(t *testing.T) {
 	}
 }
 
+// Dependencies are remembered with the ledger: those of a start, and those that
+// an edit gives to what runs.
+func TestDependenciesAreRemembered(t *testing.T) {
+	for _, edited := range []bool{false, true} {
+		var dependsOnWhat []spec.Key
+		h := remembering(t, func(m *machine) {
+			kept := func(s *spec.Spec) { s.OnControllerExit = spec.ExitKeep }
+			on := files
+			m.publish(setOf(entry(files, "a"), entry(other, "a"), entry(agent, "a", kept, dependsOn("", on))))
+			wait(time.Minute)
+			if edited {
+				on = other
+				m.publish(setOf(entry(files, "a"), entry(other, "a"), entry(agent, "a", kept, dependsOn("", on))))
+				wait(time.Minute)
+			}
+			dependsOnWhat = []spec.Key{on}
+		})
+		if k := h.Of(agent); k == nil || !slices.Equal(k.DependsOn, dependsOnWhat) {
+			t.Errorf("edited: %v: remembers %+v, want %v", edited, k, dependsOnWhat)
+		}
+	}
+}
+
 // orderings are further disturbances: what depends on what changes.
 var orderings = []disturbance{
 	{"depend", func(w *wishes) { w.relate(false) }},
