@@ -25,12 +25,17 @@ type StartError struct {
 	Reason spec.Reason
 	// Message is one line for a person, with what to do where that is known.
 	Message string
+	// Sent are the signals that ended what had been started of it already.
+	Sent []observe.Sent
 }
 
 func (e *StartError) Error() string { return e.Message }
 
 // StartReason gives the reason, as the controller asks for it.
 func (e *StartError) StartReason() spec.Reason { return e.Reason }
+
+// SignalsSent gives them, as the controller asks for it.
+func (e *StartError) SignalsSent() []observe.Sent { return e.Sent }
 
 func startErrorf(r spec.Reason, format string, args ...any) *StartError {
 	return &StartError{Reason: r, Message: fmt.Sprintf(format, args...)}

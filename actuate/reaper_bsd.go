@@ -165,6 +165,6 @@ func (r *reaper) Close() {
 }
 
 // killChild kills the group of a child that is not reaped yet.
-func killChild(c child) { _ = unix.Kill(-c.pid, unix.SIGKILL) }
+func killChild(c child) error { return unix.Kill(-c.pid, unix.SIGKILL) }
 
 func (child) close() {}

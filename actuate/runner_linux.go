@@ -49,7 +49,7 @@ func (r *runner) Run(ctx context.Context, argv, env []string, dir string) (exitC
 	defer unix.Close(c.fd)
 	waited := awaitEnd(ctx, c.fd)
 	if waited != nil {
-		killChild(c)
+		_ = killChild(c)
 	}
 	code := r.reaper.reap(c)
 	if waited != nil {
@@ -65,11 +65,12 @@ const killWithin = time.Second
 // killChild kills the group of a child that is not reaped yet, and waits for the
 // child's end. As long as it is not reaped its number, and that of the group
 // that it leads, cannot come to mean anything else.
-func killChild(c child) {
-	_ = unix.Kill(-c.pid, unix.SIGKILL)
+func killChild(c child) error {
+	err := unix.Kill(-c.pid, unix.SIGKILL)
 	ctx, cancel := context.WithTimeout(context.Background(), killWithin)
 	defer cancel()
 	_ = awaitEnd(ctx, c.fd)
+	return err
 }
 
 // reap takes the status of a child that is not watched, and forgets it. The

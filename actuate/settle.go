@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/proc-controller/proc-controller/actuate/scope"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
@@ -14,33 +16,32 @@ import (
 
 // settle proves that the child is what and where it should be, and begins to
 // watch it.
-func (s *start) settle() (*observe.Instance, error) {
-	id, err := identOf(s.child)
-	if err != nil {
-		return nil, startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+func (s *start) settle() *StartError {
+	var err error
+	if s.ident, err = identOf(s.child); err != nil {
+		s.ident.PID = s.child.pid
+		return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
 	}
-	s.reaper.enter(id)
-	sc, err := s.fence.Verify(s.waits, id.PID)
-	if err != nil {
-		_ = s.scopes.Kill(sc) // beside the group; there may be no cgroup yet
-		return nil, s.explainScope(err)
+	s.reaper.enter(s.ident)
+	if s.scope, err = s.fence.Verify(s.waits, s.ident.PID); err != nil {
+		return s.explainScope(err)
 	}
-	h := &handle{ident: id, fd: s.child.fd, child: true}
-	if sc.Cgroup != "" {
+	h := &handle{ident: s.ident, fd: s.child.fd, child: true}
+	if sc := s.scope; sc.Cgroup != "" {
 		h.oom = func() bool { return s.scopes.OOMKilled(sc) }
 	}
 	if err := s.reaper.add(h); err != nil {
-		return nil, startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+		return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
 	}
 	if s.logPath != "" {
 		s.logs.Add(s.logPath)
 	}
-	return s.instance(id, sc), nil
+	return nil
 }
 
 // explainScope turns a child that is not in its scope into a start error, with
 // what the wrapper had to say.
-func (s *start) explainScope(err error) error {
+func (s *start) explainScope(err error) *StartError {
 	reason := spec.ReasonWrapperFailed
 	if errors.Is(err, scope.ErrLimitsNotApplied) {
 		reason = spec.ReasonLimitsNotApplied
@@ -51,17 +52,24 @@ func (s *start) explainScope(err error) error {
 	return startErrorf(reason, "cannot run %s in a scope: %v", s.program, err)
 }
 
-func (s *start) instance(id observe.Ident, sc observe.Scope) *observe.Instance {
+// instance is what has been started.
+func (s *start) instance() *observe.Instance {
 	return &observe.Instance{
 		Key: s.entry.Key, ID: s.markers.Instance, Hash: s.entry.Hash,
 		OnExit: s.markers.OnExit, Ports: s.ports, UID: s.otherUID(),
-		Main:     s.mainProcess(id, s.uid(), os.Getpid(), s.entry.Key, sc.Cgroup),
-		LastMain: id, StartedAt: s.began, Scope: sc, Log: s.logPath, Child: true,
+		Main:     s.mainProcess(s.ident, s.uid(), os.Getpid(), s.entry.Key, s.scope.Cgroup),
+		LastMain: s.ident, StartedAt: s.began, Scope: s.scope, Log: s.logPath, Child: true,
 	}
 }
 
-// kill ends what was spawned by a start that failed afterwards.
-func (s *start) kill() {
-	killChild(s.child)
+// kill ends what was spawned by a start that failed afterwards: what is in the
+// scope already, and the group of the child. It says what it has sent.
+func (s *start) kill() []observe.Sent {
+	k := &signalling{Actuator: s.Actuator, in: s.instance(), leader: s.ident}
+	k.killCgroup()
+	if err := killChild(s.child); !errors.Is(err, unix.ESRCH) {
+		k.record(s.ident, true, unix.SIGKILL, []string{notReaped}, os.NewSyscallError("kill", err))
+	}
 	s.reaper.reap(s.child)
+	return k.sent
 }

@@ -140,6 +140,10 @@ func (s *signalling) killCgroup() {
 	}
 }
 
+// notReaped is the evidence on a child: until it is reaped, nothing else can
+// have its number, or that of the group that it leads.
+const notReaped = "a child of ours that is not reaped yet"
+
 // refuse names pids that no signal may ever go to: kill(2) takes 0 and negative
 // numbers for groups and -1 for everybody, 1 is the machine, and one of them is
 // us.

@@ -28,7 +28,7 @@ func (s *signalling) sendGroup(sig unix.Signal) (evidence []string, err error) {
 	if errors.Is(err, unix.ESRCH) {
 		return nil, ErrGone
 	}
-	return []string{"a child of ours that is not reaped yet"}, os.NewSyscallError("kill", err)
+	return []string{notReaped}, os.NewSyscallError("kill", err)
 }
 
 // sendOne signals one process whose start time is still the one that was seen.

@@ -30,6 +30,8 @@ type start struct {
 
 	child child
 	began time.Time
+	ident observe.Ident // of the child; zero until it is known
+	scope observe.Scope // where the child is, as far as that has been looked at
 }
 
 // Start spawns one instance of the entry. It returns once the program has been
@@ -47,13 +49,12 @@ func (a *Actuator) Start(e *spec.Entry, token string) (*observe.Instance, error)
 		s.undo()
 		return nil, err
 	}
-	in, err := s.settle()
-	if err != nil {
-		s.kill()
+	if failed := s.settle(); failed != nil {
+		failed.Sent = s.kill()
 		s.undo()
-		return nil, err
+		return nil, failed
 	}
-	return in, nil
+	return s.instance(), nil
 }
 
 // Resolve checks what can be checked of a start without starting: the working

@@ -15,7 +15,7 @@ import (
 // ErrStopped is the answer to a question after the loop has ended.
 var ErrStopped = errors.New("the controller has stopped")
 
-// Options are what a Controller is made of. All but Children, Notices and OnReady
+// Options are what a Controller is made of. All but Children, HandedOver, Notices and OnReady
 // are required.
 type Options struct {
 	Owner    spec.Owner
@@ -32,6 +32,9 @@ type Options struct {
 	// Children are main processes of the history that are our children and are
 	// watched already: those of our former image, after a handover.
 	Children []observe.Ident
+	// HandedOver says that the history comes from a handover: the ledger may have
+	// been deleted since, and gets all of it anew.
+	HandedOver bool
 	// PID is that of the controller, for a View.
 	PID int
 	// Boot names this boot of the machine; idents of another are meaningless.

@@ -44,6 +44,12 @@ type StartFailed struct {
 	Reason  spec.Reason `json:"reason"`
 	Message string      `json:"message"`
 	At      time.Time   `json:"at"`
+	// Sent are the signals that ended what had been started already; the ledger
+	// does not keep them.
+	Sent []observe.Sent `json:"-"`
+	// Planned says that it was ended by a stop of ours: no failure, as such an
+	// end is no crash.
+	Planned bool `json:"planned,omitempty"`
 }
 
 // Adopted says that a scan found an instance that was not known.
@@ -54,6 +60,14 @@ type Adopted struct {
 	// Evidence is what the scan says of the main process; the ledger does not
 	// keep it.
 	Evidence []string `json:"-"`
+}
+
+// PolicyNoted says how what runs of a key is to be stopped, where its manifest
+// says something else than what was noted of it.
+type PolicyNoted struct {
+	Key       spec.Key   `json:"key"`
+	Policy    StopPolicy `json:"policy"`
+	DependsOn []spec.Key `json:"dependsOn,omitempty"`
 }
 
 // Watched says that the main process of an adopted instance is watched by
@@ -149,6 +163,7 @@ func (e StartAsked) EventKey() spec.Key  { return e.Key }
 func (e Started) EventKey() spec.Key     { return e.Key }
 func (e StartFailed) EventKey() spec.Key { return e.Key }
 func (e Adopted) EventKey() spec.Key     { return e.Key }
+func (e PolicyNoted) EventKey() spec.Key { return e.Key }
 func (e Watched) EventKey() spec.Key     { return e.Key }
 func (e Exited) EventKey() spec.Key      { return e.Key }
 func (e Output) EventKey() spec.Key      { return e.Key }
@@ -181,6 +196,10 @@ func (e Started) fold(k *KeyHistory) {
 func (e StartFailed) fold(k *KeyHistory) {
 	k.begin(e.Hash)
 	k.dropStarting(e.Token)
+	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID.Token() == e.Token })
+	if e.Planned {
+		return
+	}
 	k.Crashes++
 	k.CrashedAt, k.TriedAt = e.At, e.At
 	k.Failure = &e
@@ -210,6 +229,13 @@ func (e Adopted) fold(k *KeyHistory) {
 		k.Hash = e.Instance.Hash
 	}
 	k.Instances = append(k.Instances, e.Instance)
+}
+
+func (e PolicyNoted) fold(k *KeyHistory) {
+	k.Policy, k.DependsOn = e.Policy, e.DependsOn
+	for i := range k.Instances {
+		k.Instances[i].Policy = e.Policy
+	}
 }
 
 func (e Watched) fold(k *KeyHistory) {

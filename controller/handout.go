@@ -3,6 +3,7 @@ package controller
 import (
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func (l *loop) carryOut(a Action) outcome {
 		in, err := l.Actuator.Start(a.Entry, a.Token)
 		return func(l *loop) { l.started(a, in, err) }
 	case Resolve:
-		reason, message := startError(l.Actuator.Resolve(a.Entry))
+		reason, message, _ := startError(l.Actuator.Resolve(a.Entry))
 		return func(l *loop) {
 			l.note(Resolved{Key: a.Key, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now()})
 		}
@@ -97,23 +98,25 @@ func (l *loop) carryOut(a Action) outcome {
 	}
 }
 
-// startError splits an error of a start into reason and message.
-func startError(err error) (spec.Reason, string) {
+// startError splits an error of a start into reason, message and the signals
+// that it took.
+func startError(err error) (reason spec.Reason, message string, sent []observe.Sent) {
 	if err == nil {
-		return "", ""
+		return "", "", nil
 	}
-	reason := spec.ReasonSpawnFailed
+	reason = spec.ReasonSpawnFailed
 	if se, ok := errors.AsType[StartError](err); ok {
-		reason = se.StartReason()
+		reason, sent = se.StartReason(), se.SignalsSent()
 	}
-	return reason, err.Error()
+	return reason, err.Error(), sent
 }
 
 // started takes the outcome of a start.
 func (l *loop) started(a Action, in *observe.Instance, err error) {
 	if err != nil {
-		reason, message := startError(err)
-		l.note(StartFailed{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now()})
+		e := StartFailed{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: time.Now(), Planned: l.stoppedInStart(a)}
+		e.Reason, e.Message, e.Sent = startError(err)
+		l.note(e)
 		return
 	}
 	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithStarted(in) })
@@ -196,6 +199,15 @@ func (l *loop) planned(of mainOf) bool {
 // crash.
 func unplanned(r spec.Reason) bool {
 	return r == spec.ReasonMainGone || r == spec.ReasonLivenessFailed || r == spec.ReasonStartupFailed
+}
+
+// stoppedInStart says that a start which has failed was ended by our doing: what
+// waits for its scope is seen, and so can be stopped, before its start is over.
+func (l *loop) stoppedInStart(a Action) bool {
+	l.foldNoted()
+	k := l.world.History.Of(a.Key)
+	return l.world.Shutdown != NotShuttingDown && a.Entry.Object.Spec.OnControllerExit != spec.ExitKeep ||
+		k != nil && slices.ContainsFunc(k.Stops, func(s StopState) bool { return s.ID.Token() == a.Token && !unplanned(s.Reason) })
 }
 
 // resetAfter is the healthy stretch of a key, by its manifest.

@@ -139,6 +139,11 @@ func Resume(state []byte) (History, error) {
 // inherit notes whose main processes the children are that were taken over: how
 // they end is reported from the first moment.
 func (l *loop) inherit() {
+	if l.HandedOver {
+		for _, e := range l.world.History.Records() {
+			l.Ledger.Append(newRecord(e, l.Boot))
+		}
+	}
 	children := map[observe.Ident]bool{}
 	for _, id := range l.Children {
 		children[id] = true

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,4 +187,20 @@ func TestShutdownBeforeTheFirstLookEndsWhatIsThere(t *testing.T) {
 			t.Errorf("it took %v, want the grace period of its manifest", took)
 		}
 	})
+}
+
+// A ledger that was deleted before a handover knows again what has ended before.
+func TestHandedOverHistoryIsInTheLedger(t *testing.T) {
+	h := History{}.With(Started{Key: files, Instance: recordOf(instance(files, "a", 9), true), At: t0}).With(exit(files, "a", 0, time.Hour)...)
+	var kept ledger
+	faults := within(t, 12, func(m *machine, _ *Controller) {
+		m.publish(setOf(entry(files, "a", func(s *spec.Spec) { s.RestartPolicy = spec.RestartNever })))
+		wait(time.Minute)
+	}, func(o *Options) { o.History, o.Ledger, o.HandedOver = h, &kept, true })
+	for _, f := range faults {
+		t.Error(f)
+	}
+	if k := Restore("boot", slices.Values(kept.lines)).Of(files); k == nil || k.Ended != h.Of(files).Ended || k.Ended == 0 {
+		t.Errorf("the ledger knows %+v, want what was handed over: %+v", k, h.Of(files))
+	}
 }

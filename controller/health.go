@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"math"
 	"net/netip"
-	"strconv"
 	"time"
 
 	"github.com/proc-controller/proc-controller/observe"
@@ -108,7 +107,7 @@ func probedPort(p *spec.Probe, ports spec.PortMap) spec.PortMap {
 	case p.A2A != nil:
 		port = p.A2A.Port
 	}
-	if port == "" || !isHere(host) {
+	if p.Exec != nil || !isHere(host) {
 		return nil
 	}
 	for i := range ports {
@@ -116,11 +115,11 @@ func probedPort(p *spec.Probe, ports spec.PortMap) spec.PortMap {
 			return ports[i : i+1]
 		}
 	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
+	number, ok := ports.Resolve(port)
+	if !ok {
 		return nil
 	}
-	return spec.PortMap{{Port: uint16(number)}}
+	return spec.PortMap{{Port: number}}
 }
 
 // isHere says that a host is this machine's loopback. What is at another one is

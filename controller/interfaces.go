@@ -32,7 +32,7 @@ type Actuator interface {
 	// Start spawns one instance of the entry and returns it once the program
 	// has been executed (and, in a scope, is in it). The token becomes the
 	// random part of the instance's name. A failed start has left no process;
-	// its error is a StartError.
+	// its error is a StartError, which says what was signalled to that end.
 	Start(e *spec.Entry, token string) (*observe.Instance, error)
 	// Signal sends sig to the group of the main process and to each verified
 	// member outside it (as far as the kill mode reaches), then SIGCONT.
@@ -74,6 +74,8 @@ type Prober interface {
 type StartError interface {
 	error
 	StartReason() spec.Reason
+	// SignalsSent are the signals that have ended what was started of it.
+	SignalsSent() []observe.Sent
 }
 
 // Journal keeps lines that should survive the controller. Append never blocks

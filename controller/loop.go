@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/proc-controller/proc-controller/observe"
@@ -223,7 +224,27 @@ func (l *loop) arm(at time.Time) {
 func (l *loop) desire(set *spec.Set) {
 	if set != nil {
 		l.world.Desired, l.news = *set, true
-		l.noteDependencies()
+		l.notePolicies()
+	}
+}
+
+// notePolicies sees to it that the ledger tells how each instance is stopped, and
+// after which others: a guard knows no manifest, and neither does whoever stops
+// what is removed. What was adopted has nothing noted, and a grace period or a
+// dependency can change without a restart.
+func (l *loop) notePolicies() {
+	l.foldNoted()
+	for _, e := range l.world.Desired.Entries {
+		k := l.world.History.Of(e.Key)
+		if e.Object == nil || k == nil {
+			continue
+		}
+		policy := policyOf(&e.Object.Spec)
+		deps := dependenciesOf(e)
+		if slices.ContainsFunc(k.Instances, func(r InstanceRecord) bool { return r.Policy != policy }) ||
+			len(k.Instances) > 0 && !slices.Equal(deps, k.DependsOn) {
+			l.note(PolicyNoted{Key: e.Key, Policy: policy, DependsOn: deps})
+		}
 	}
 }
 
@@ -293,10 +314,7 @@ func (l *loop) finished() bool {
 	}
 	for _, in := range l.world.Observed.Instances {
 		s := situation{in.Key, l.world.Desired.Lookup(in.Key), nil, l.world.History.Of(in.Key)}
-		if spared(s.stopPolicy(in), in) || l.onlyDoubt(in) {
-			continue
-		}
-		if !l.world.stays(in) && !l.hopeless(in) {
+		if !spared(s.stopPolicy(in), in) && !l.onlyDoubt(in) && !l.world.stays(in) {
 			left++
 		}
 	}
@@ -304,7 +322,7 @@ func (l *loop) finished() bool {
 }
 
 // onlyDoubt says that all that is left of an instance cannot be told, and so can
-// never be signalled: there is nothing to wait for.
+// never be signalled: it is named, and there is nothing to wait for.
 func (l *loop) onlyDoubt(in *observe.Instance) bool {
 	return !in.Live() && len(in.Members) == 0 && len(in.Doubtful) > 0 && in.EndedAt.Before(l.world.Observed.Began)
 }

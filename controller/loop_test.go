@@ -206,6 +206,24 @@ func TestEndThatAScanShowsFirstIsNotPlanned(t *testing.T) {
 	}
 }
 
+// While a start is on its way another replica is asked for, and the start of that
+// one runs first: with this seed it does.
+func TestStartsOfTwoSetsMayCross(t *testing.T) {
+	faults := within(t, 0x661d7763a, func(m *machine, _ *Controller) {
+		w := newWishes(m)
+		m.mu.Lock()
+		d := time.Duration(m.rand.IntN(3000)) * time.Millisecond
+		m.mu.Unlock()
+		wait(d)
+		disturbances[0].do(w)
+		wait(20 * time.Minute)
+		w.compare()
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
 // TestLoopProperties drives the loop through random histories: edits, removals,
 // broken files, crashes, failing scans. Never may a twin be started or a
 // protected workload be signalled; and when the world has become quiet, what

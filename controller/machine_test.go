@@ -103,12 +103,12 @@ func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) 
 	if m.unready {
 		return nil, errTest
 	}
-	wanted := replicas(e)
-	if now := m.set.Lookup(e.Key); now != nil && now.Object != nil {
-		wanted = max(wanted, replicas(now)) // this start may be an older one that comes second
+	most := max(1, replicas(e))
+	if now := m.set.Lookup(e.Key); now != nil { // an older start may be the later one to run
+		most = max(most, replicas(now))
 	}
-	if live := m.mains(e.Key); live >= max(1, wanted) {
-		m.fault("%v was started although %d of %d run", e.Key, live, wanted)
+	if live := m.mains(e.Key); live >= most {
+		m.fault("%v was started although %d of %d run", e.Key, live, most)
 	}
 	p := m.spawn(simulated{
 		key: e.Key, hash: e.Hash, main: true, onExit: e.Object.Spec.OnControllerExit,

@@ -68,7 +68,8 @@ func OccurrencesOf(e Event) []Occurrence {
 	case Started:
 		return one(Occurrence{Time: e.At, Type: HasStarted, Reason: e.Reason}.of(e.Key, &e.Instance))
 	case StartFailed:
-		return one(Occurrence{Time: e.At, Type: HasNotStarted, Key: e.Key.String(), Hash: e.Hash, Reason: e.Reason, Message: e.Message})
+		failed := Occurrence{Time: e.At, Type: HasNotStarted, Key: e.Key.String(), Hash: e.Hash, Reason: e.Reason, Message: e.Message}
+		return append(sentOccurrences(e.Sent, Occurrence{Time: e.At, Key: failed.Key, Reason: e.Reason}), failed)
 	case Adopted:
 		return one(Occurrence{Time: e.At, Type: WasAdopted, Reason: spec.ReasonAdopted, Evidence: e.Evidence}.of(e.Key, &e.Instance))
 	case Exited:
@@ -138,23 +139,25 @@ func (e *Probed) occurrence(t OccurrenceType) Occurrence {
 // signalOccurrences gives one line for each target. A signal that could not be
 // sent to anything at all has one, too.
 func signalOccurrences(e Signalled) []Occurrence {
-	var all []Occurrence
-	for i := range e.Sent {
-		all = append(all, sentOccurrence(&e, &e.Sent[i]))
+	common := Occurrence{Time: e.At, Key: e.Key.String(), Instance: e.ID, Reason: e.Reason}
+	if len(e.Sent) == 0 && e.Err != "" {
+		common.Type, common.Result = WasRefused, e.Err
+		return one(common)
 	}
-	if len(all) == 0 && e.Err != "" {
-		all = one(Occurrence{Time: e.At, Type: WasRefused, Key: e.Key.String(), Instance: e.ID, Reason: e.Reason, Result: e.Err})
-	}
-	return all
+	return sentOccurrences(e.Sent, common)
 }
 
-func sentOccurrence(e *Signalled, s *observe.Sent) Occurrence {
-	o := Occurrence{
-		Time: e.At, Type: WasSignalled, Key: e.Key.String(), Instance: e.ID, PID: s.Target.PID, StartTick: s.Target.Start,
-		Group: s.Group, Signal: spec.SignalName(s.Signal), Reason: e.Reason, Evidence: s.Evidence, Result: resultSent,
+// sentOccurrences gives one line for each signal, with what is common to all.
+func sentOccurrences(sent []observe.Sent, common Occurrence) (all []Occurrence) {
+	for i := range sent {
+		s, o := &sent[i], common
+		o.PID, o.StartTick, o.Group = s.Target.PID, s.Target.Start, s.Group
+		o.Signal, o.Evidence = spec.SignalName(s.Signal), s.Evidence
+		o.Type, o.Result = WasSignalled, resultSent
+		if s.Err != "" {
+			o.Type, o.Result = WasRefused, s.Err
+		}
+		all = append(all, o)
 	}
-	if s.Err != "" {
-		o.Type, o.Result = WasRefused, s.Err
-	}
-	return o
+	return all
 }

@@ -30,6 +30,16 @@ func TestOccurrencesInJSON(t *testing.T) {
 			StartFailed{Key: files, Hash: "h", Reason: spec.ReasonNoFreePort, Message: "why", At: t0},
 			[]string{`"type":"StartFailed","key":"MCPServer/files","hash":"h","reason":"NoFreePort","message":"why"`},
 		},
+		"failed start that was killed": {
+			StartFailed{
+				Key: files, Hash: "h", Reason: spec.ReasonWrapperFailed, Message: "why", At: t0,
+				Sent: []observe.Sent{{Target: main, Group: true, Signal: 9, Evidence: []string{"one"}}},
+			},
+			[]string{
+				`"type":"Signalled","key":"MCPServer/files","pid":7,"startTick":70,"group":true,"signal":"SIGKILL","reason":"WrapperFailed","evidence":["one"],"result":"sent"`,
+				`"type":"StartFailed","key":"MCPServer/files","hash":"h","reason":"WrapperFailed","message":"why"`,
+			},
+		},
 		"adoption": {
 			Adopted{Key: files, Instance: InstanceRecord{ID: "a-70", Main: main}, At: t0, Evidence: []string{"seen"}},
 			[]string{`"type":"Adopted",` + head + `,"pid":7,"startTick":70,"reason":"Adopted","evidence":["seen"]`},

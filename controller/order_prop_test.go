@@ -23,11 +23,11 @@ func independent(w World) World {
 			w.Desired.Entries[i] = &c
 		}
 	}
-	var none []Event
-	for _, k := range w.History.keys {
-		none = append(none, DependenciesNoted{Key: k.Key})
+	w.History = History{keys: slices.Clone(w.History.keys)}
+	for i, k := range w.History.keys {
+		w.History.keys[i] = k.clone()
+		w.History.keys[i].DependsOn = nil
 	}
-	w.History = w.History.With(none...)
 	return w
 }
 

@@ -192,7 +192,7 @@ func TestOrderOfStops(t *testing.T) {
 	suspended := func(s *spec.Spec) { s.Suspend = true }
 	shutdown := func(w *World) { w.Shutdown = ShutdownGraceful }
 	both := runs(instance(agent, "x", 1), instance(files, "a", 2))
-	noted := DependenciesNoted{agent, []spec.Key{files}}
+	noted := PolicyNoted{Key: agent, Policy: usual, DependsOn: []spec.Key{files}}
 	kept := instance(agent, "x", 1)
 	kept.OnExit = spec.ExitKeep
 	stop := func(in *observe.Instance, reason spec.Reason, kills int) (es []Event) {

@@ -50,13 +50,6 @@ func (l *loop) clearUp() {
 	l.shutDown(ShutdownGraceful)
 }
 
-// hopeless says that nothing of an instance can be signalled, now or later: it
-// is looked at, and only processes are left that cannot be told. Whoever clears
-// up names them and does not wait for them.
-func (l *loop) hopeless(in *observe.Instance) bool {
-	return l.world.Reap != nil && !in.Live() && len(in.Members) == 0 && in.EndedAt.Before(l.world.Observed.Began)
-}
-
 // noSource never has anything to say.
 type noSource struct{}
 

@@ -32,6 +32,8 @@ func eventType(e Event) string {
 		return "StartFailed"
 	case Adopted:
 		return "Adopted"
+	case PolicyNoted:
+		return "PolicyNoted"
 	case Exited:
 		return "Exited"
 	case Signalled:
@@ -40,8 +42,6 @@ func eventType(e Event) string {
 		return "Gone"
 	case Remembered:
 		return "Remembered"
-	case DependenciesNoted:
-		return "DependenciesNoted"
 	case Forgotten:
 		return "Forgotten"
 	}
@@ -92,14 +92,14 @@ func decodeEvent(kind string, raw []byte) Event {
 		return decoded[StartFailed](raw)
 	case "Adopted":
 		return decoded[Adopted](raw)
+	case "PolicyNoted":
+		return decoded[PolicyNoted](raw)
 	case "Exited":
 		return decoded[Exited](raw)
 	case "Gone":
 		return decoded[Gone](raw)
 	case "Remembered":
 		return decoded[Remembered](raw)
-	case "DependenciesNoted":
-		return decoded[DependenciesNoted](raw)
 	case "Forgotten":
 		return decoded[Forgotten](raw)
 	}
@@ -131,10 +131,16 @@ func (l *loop) record(e Event) {
 			"instance", e.Instance.ID, "reason", e.Reason, "scope", e.Instance.Scope.Mode)
 	case StartFailed:
 		l.Ledger.Append(newRecord(e, l.Boot))
-		l.Log.Info("cannot start", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)
+		log := l.Log
+		if e.Planned {
+			log = log.V(1) // why it was stopped was said
+		}
+		log.Info("cannot start", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)
 	case Adopted:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.Info("adopted", "workload", e.Key.String(), "pid", e.Instance.Main.PID, "instance", e.Instance.ID)
+	case PolicyNoted:
+		l.Ledger.Append(newRecord(e, l.Boot)) // who stops it may not know the manifest
 	case Exited:
 		l.Ledger.Append(newRecord(e, l.Boot))
 	case Signalled:
@@ -142,7 +148,7 @@ func (l *loop) record(e Event) {
 	case Gone:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
-	case DependenciesNoted, Forgotten:
+	case Forgotten:
 		l.Ledger.Append(newRecord(e, l.Boot))
 	case Probed:
 		l.logProbe(&e)

@@ -67,6 +67,30 @@ func TestCrashesAreRememberedAfterARestart(t *testing.T) {
 	}
 }
 
+// A guard, which knows no manifest, stops what was adopted, and what has got
+// another grace period since its start, as the manifest said.
+func TestPolicyIsRememberedAsTheManifestSaysIt(t *testing.T) {
+	other := spec.Key{Kind: spec.KindAgent, Name: "other"}
+	keep := func(grace int64) func(*spec.Spec) {
+		return func(s *spec.Spec) { s.OnControllerExit, s.TerminationGracePeriodSeconds = spec.ExitKeep, &grace }
+	}
+	h := remembering(t, func(m *machine) {
+		m.mu.Lock()
+		m.spawn(simulated{key: other, id: "aaaa-1", hash: "a", main: true, onExit: spec.ExitKeep})
+		m.mu.Unlock()
+		m.publish(setOf(entry(files, "a", keep(3)), entry(other, "a", keep(5))))
+		wait(time.Minute)
+		m.publish(setOf(entry(files, "a", keep(4)), entry(other, "a", keep(5))))
+		wait(time.Minute)
+	})
+	for key, want := range map[spec.Key]time.Duration{files: 4 * time.Second, other: 5 * time.Second} {
+		k := h.Of(key)
+		if k == nil || len(k.Instances) != 1 || k.Instances[0].Policy.Grace != want {
+			t.Errorf("%v: %+v, want one instance with a grace period of %v", key, k, want)
+		}
+	}
+}
+
 func TestCompactKeepsTheMeaning(t *testing.T) {
 	var kept ledger
 	for _, e := range exit(files, "a", 1, time.Hour) {

@@ -208,11 +208,11 @@ func accepted(s *situation) (spec.ConditionType, spec.ConditionStatus, spec.Reas
 	case e == nil:
 		return spec.CondAccepted, spec.Unknown, spec.ReasonNotWanted, "no manifest names it"
 	case len(e.Problems) > 0:
-		return spec.CondAccepted, spec.False, e.Problems[0].Reason, problems(e.Problems)
+		return spec.CondAccepted, spec.False, e.Problems[0].Reason, findings(e.Problems)
 	case e.Gone():
 		return spec.CondAccepted, spec.Unknown, spec.ReasonDeletionHeld, "its manifest is gone"
 	case len(e.Order) > 0:
-		return spec.CondAccepted, spec.False, e.Order[0].Reason, problems(e.Order)
+		return spec.CondAccepted, spec.False, e.Order[0].Reason, findings(e.Order)
 	case s.history != nil && s.history.Failure != nil && unacceptable(s.history.Failure.Reason):
 		return spec.CondAccepted, spec.False, s.history.Failure.Reason, s.history.Failure.Message
 	case s.history != nil && s.history.Resolved != nil && s.history.Resolved.Message != "" && s.history.Resolved.Hash == e.Hash:
@@ -221,10 +221,10 @@ func accepted(s *situation) (spec.ConditionType, spec.ConditionStatus, spec.Reas
 	return spec.CondAccepted, spec.True, spec.ReasonValid, ""
 }
 
-// problems gives findings in one line.
-func problems(fs []spec.Finding) string {
+// findings gives several in one line.
+func findings(all []spec.Finding) string {
 	var lines []string
-	for _, f := range fs {
+	for _, f := range all {
 		if f.Line > 0 {
 			lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message))
 		} else {

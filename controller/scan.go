@@ -34,8 +34,8 @@ func (l *loop) scan(d observe.Depth) {
 		return
 	}
 	l.foldNoted()
-	depth, users := l.depth, usersOf(&l.world.Desired)
-	known := append(l.world.History.Witnesses(), witnessesOf(users)...)
+	depth, users := l.depth, UsersOf(&l.world.Desired)
+	known := append(l.world.History.Witnesses(), UserWitnesses(users)...)
 	l.scanning, l.scanAgain, l.depth = true, false, observe.Look
 	l.aside(func() outcome {
 		s := l.Observer.Scan(context.Background(), known, depth)
@@ -86,16 +86,12 @@ func (l *loop) settle() {
 			}
 		}
 	}
-	adopted := false
 	for _, in := range l.world.Observed.Instances {
 		if l.isNew(in) {
 			l.adopt(in)
-			adopted = true
 		}
 	}
-	if adopted {
-		l.noteDependencies()
-	}
+	l.notePolicies()
 }
 
 // dropEmpty drops instances of which, by a scan that began after their end,

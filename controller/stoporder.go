@@ -124,29 +124,3 @@ func (w *World) stopDepth() int {
 	}
 	return depth
 }
-
-// DependenciesNoted says what a workload of which something runs depends on: who
-// stops it when its manifest is gone has to know.
-type DependenciesNoted struct {
-	Key       spec.Key   `json:"key"`
-	DependsOn []spec.Key `json:"dependsOn,omitempty"`
-}
-
-// EventKey names the key that the event is about.
-func (e DependenciesNoted) EventKey() spec.Key { return e.Key }
-
-func (e DependenciesNoted) fold(k *KeyHistory) { k.DependsOn = e.DependsOn }
-
-// noteDependencies notes the dependencies of what runs where they are not what
-// was noted: after an adoption or an edit.
-func (l *loop) noteDependencies() {
-	l.foldNoted()
-	for s := range situations(&l.world) {
-		if s.entry == nil || s.entry.Object == nil || s.history == nil || len(s.history.Instances) == 0 {
-			continue
-		}
-		if deps := dependenciesOf(s.entry); !slices.Equal(deps, s.history.DependsOn) {
-			l.note(DependenciesNoted{s.key, deps})
-		}
-	}
-}

@@ -9,8 +9,8 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// usersOf gives the workloads whose manifest names a user.
-func usersOf(desired *spec.Set) map[spec.Key]string {
+// UsersOf gives the workloads whose manifest names a user.
+func UsersOf(desired *spec.Set) map[spec.Key]string {
 	var users map[spec.Key]string
 	for _, e := range desired.Entries {
 		if e.Object == nil || e.Object.Spec.User == "" {
@@ -24,9 +24,9 @@ func usersOf(desired *spec.Set) map[spec.Key]string {
 	return users
 }
 
-// witnessesOf tells the scan which users workloads run as, in the order of
-// their keys.
-func witnessesOf(users map[spec.Key]string) []observe.Witness {
+// UserWitnesses tells a scan which users workloads run as, in the order of their
+// keys.
+func UserWitnesses(users map[spec.Key]string) []observe.Witness {
 	var ws []observe.Witness
 	for _, k := range slices.SortedFunc(maps.Keys(users), spec.Key.Compare) {
 		ws = append(ws, observe.Witness{Key: k, User: users[k]})

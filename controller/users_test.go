@@ -62,7 +62,7 @@ func TestLoopTellsTheScanTheUsers(t *testing.T) {
 func TestWitnessesOfUsers(t *testing.T) {
 	desired := setOf(entry(other, "a", runsAs("bob")), entry(files, "a", runsAs("ann")), &spec.Entry{Key: spec.Key{Kind: spec.KindAgent, Name: "bad"}})
 	want := []observe.Witness{{Key: files, User: "ann"}, {Key: other, User: "bob"}}
-	if diff := cmp.Diff(want, witnessesOf(usersOf(desired))); diff != "" {
+	if diff := cmp.Diff(want, UserWitnesses(UsersOf(desired))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -171,7 +171,7 @@ func (m *worldMaker) events(k spec.Key, ins []*observe.Instance) (es []Event) {
 		es = append(es, Resolved{Key: k, Hash: "a", Message: pick(m, "message", "", "not found"), At: t0.Add(-m.ago("resolved"))})
 	}
 	if m.maybe("dependencies noted") {
-		es = append(es, DependenciesNoted{k, m.dependencies()})
+		es = append(es, PolicyNoted{Key: k, Policy: usual, DependsOn: m.dependencies()})
 	}
 	for _, in := range ins {
 		es = append(es, Adopted{Key: k, Instance: recordOf(in, true)})

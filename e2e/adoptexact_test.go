@@ -68,12 +68,7 @@ func TestAdoptionIsExact(t *testing.T) {
 			if after := tr.members(t, 3); fmt.Sprint(after) != fmt.Sprint(before) {
 				t.Errorf("the tree was %v, is %v", before, after)
 			}
-			throughout(t, time.Second, "as many as are wanted", func() error {
-				if n := len(marked(r.owner)); n != 1+2+1+3 {
-					return fmt.Errorf("%d processes of the owner, want 7", n)
-				}
-				return nil
-			})
+			throughout(t, time.Second, "as many as are wanted", func() error { return r.count(1 + 2 + 1 + 3) })
 			for _, file := range []string{"right.yaml", "twice.yaml", "wrong.yaml", tr.file} {
 				r.remove(file)
 			}

@@ -28,22 +28,14 @@ func TestAdoption(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.start()
-	after := r.running("mcp/a")
-	if after.Status.PID != before.Status.PID {
-		t.Errorf("pid %d after the restart, was %d", after.Status.PID, before.Status.PID)
-	}
+	after := r.kept("mcp/a", before)
 	if after.Status.Restarts > before.Status.Restarts {
 		t.Errorf("restarts = %d, but nothing was restarted", after.Status.Restarts)
 	}
 	if len(after.Status.Ports) != 1 || after.Status.Ports[0] != before.Status.Ports[0] {
 		t.Errorf("ports = %v, want %v as before", after.Status.Ports, before.Status.Ports)
 	}
-	throughout(t, time.Second, "no twin", func() error {
-		if n := len(marked(r.owner)); n != 1 {
-			return fmt.Errorf("%d processes of the owner, want 1", n)
-		}
-		return nil
-	})
+	throughout(t, time.Second, "no twin", func() error { return r.count(1) })
 
 	r.write("a.yaml", manifest("MCPServer", "a", "command: [sleep, '1000']\nonControllerExit: Keep"))
 	o := r.replaced("mcp/a", after)
@@ -117,12 +109,7 @@ func TestDeathOfTheControllerEndsTheTree(t *testing.T) {
 	r.write("tree.yaml", manifest("Agent", "tree", `command: [sh, -c, 'sleep 1001 & sh -c "sleep 1002; true"; true']`))
 	r.start()
 	r.running("agent/tree")
-	eventually(t, soon, "the tree is up", func() error {
-		if n := len(marked(r.owner)); n != 4 {
-			return fmt.Errorf("%d processes, want 4", n)
-		}
-		return nil
-	})
+	r.live(4)
 	r.crash()
 	nothingLeft(t, r.owner)
 }

@@ -139,6 +139,30 @@ func (r *rig) running(key string) object {
 	return o
 }
 
+// kept waits until a workload runs, and wants it under the same pid as before.
+func (r *rig) kept(key string, before object) object {
+	r.t.Helper()
+	o := r.running(key)
+	if o.Status.PID != before.Status.PID {
+		r.t.Errorf("%s has pid %d, had %d", key, o.Status.PID, before.Status.PID)
+	}
+	return o
+}
+
+// count objects unless n live processes carry the owner's marker.
+func (r *rig) count(n int) error {
+	if live := marked(r.owner); len(live) != n {
+		return fmt.Errorf("%d processes of the owner, want %d: %v", len(live), n, live)
+	}
+	return nil
+}
+
+// live waits until that many do.
+func (r *rig) live(n int) {
+	r.t.Helper()
+	eventually(r.t, soon, fmt.Sprintf("%d processes live", n), func() error { return r.count(n) })
+}
+
 // replaced waits until a workload runs under another pid than old's, and that
 // the old process is gone.
 func (r *rig) replaced(key string, old object) object {

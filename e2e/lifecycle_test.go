@@ -138,23 +138,14 @@ func TestSuspendAndReplicas(t *testing.T) {
 	r.start()
 	r.write("a.yaml", agent("a", "replicas: 3"))
 	r.until("agent/a", "has three instances", func(o object) bool { return len(o.Status.Instances) == 3 })
-	alive := func(n int) {
-		t.Helper()
-		eventually(t, soon, fmt.Sprintf("%d processes live", n), func() error {
-			if got := len(marked(r.owner)); got != n {
-				return fmt.Errorf("%d do", got)
-			}
-			return nil
-		})
-	}
-	alive(3)
+	r.live(3)
 	r.write("a.yaml", agent("a", "replicas: 1"))
-	alive(1)
+	r.live(1)
 	r.write("a.yaml", agent("a", "suspend: true"))
-	alive(0)
+	r.live(0)
 	r.until("agent/a", "is suspended", func(o object) bool { return o.Status.Phase == "Suspended" })
 	r.write("a.yaml", agent("a"))
-	alive(1)
+	r.live(1)
 }
 
 // A crash is answered with a new start, after the back-off.
@@ -198,12 +189,7 @@ func TestStopReachesTheWholeTree(t *testing.T) {
 	r.start()
 	r.write("a.yaml", manifest("Agent", "a", `command: [sh, -c, 'setsid sleep 1001 & setsid setsid sleep 1002 & sleep 1003; true']`))
 	r.running("agent/a")
-	eventually(t, soon, "four processes live", func() error {
-		if got := marked(r.owner); len(got) != 4 {
-			return fmt.Errorf("%v", got)
-		}
-		return nil
-	})
+	r.live(4)
 	began := time.Now()
 	r.remove("a.yaml")
 	nothingLeft(t, r.owner)
@@ -223,12 +209,7 @@ command: [sh, -c, 'sleep 1001 & wait']
 backoff: {initial: 10ms, max: 10ms}
 terminationGracePeriodSeconds: 600`))
 	first := r.running("agent/a")
-	eventually(t, soon, "two processes live", func() error {
-		if got := marked(r.owner); len(got) != 2 {
-			return fmt.Errorf("%v", got)
-		}
-		return nil
-	})
+	r.live(2)
 	p, _ := lookup(first.Status.PID)
 	end(p)
 	r.replaced("agent/a", first)

@@ -201,12 +201,7 @@ func TestUnreadableLookAlike(t *testing.T) {
 	r.flags = append(r.flags, "--trust-uid=0")
 	r.write("a.yaml", kept("a"))
 	r.start()
-	eventually(t, soon, "it runs", func() error {
-		if n := len(marked(r.owner)); n != 1 {
-			return fmt.Errorf("%d processes", n)
-		}
-		return nil
-	})
+	r.live(1)
 	main := marked(r.owner)[0]
 	pid, signals := r.pretend(t, append(markersOf(t, main.pid), "SECRET=1"), func(c *exec.Cmd) { c.SysProcAttr.Credential = r.user })
 	r.crash()

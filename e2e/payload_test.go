@@ -22,6 +22,7 @@ var payloads = map[string]func(args []string) int{
 	pidnsPayload:    pidns,
 	fosterPayload:   foster,
 	strangerPayload: stranger,
+	stuckPayload:    stuck,
 }
 
 // payload is the main function of a child.

@@ -61,12 +61,7 @@ func TestReapAfterACrash(t *testing.T) {
 	r.start()
 	r.running("agent/a")
 	r.running("agent/tree")
-	eventually(t, soon, "all processes are up", func() error {
-		if n := len(marked(r.owner)); n != 5 {
-			return fmt.Errorf("%d of 5", n)
-		}
-		return nil
-	})
+	r.live(5)
 	signals := r.file("a.signals")
 	eventually(t, soon, "the recorder is ready", func() error { _, err := os.Stat(signals); return err })
 	other := r.pose("record-signals", posedMarkers(r.owner+"-other", "a", "other", "Stop")...)

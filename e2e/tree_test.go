@@ -3,9 +3,11 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -194,6 +196,11 @@ func TestOrphanOfNobodyKnown(t *testing.T) {
 				if c := r.controller(); len(c.Unattributed) != 1 || c.Unattributed[0].PID != orphan ||
 					len(c.Unattributed[0].Evidence) == 0 || !strings.Contains(res.stderr, strconv.Itoa(orphan)) {
 					return fmt.Errorf("unattributed: %+v; get says %q", c.Unattributed, res.stderr)
+				}
+				if at := slices.IndexFunc(r.ps(), func(l listed) bool { return l.PID == orphan }); at < 0 {
+					return errors.New("ps does not show it")
+				} else if l := r.ps()[at]; l.Owner != r.owner || l.Key != "" || len(l.Evidence) == 0 || !l.OwnerAlive {
+					return fmt.Errorf("ps: %+v", l)
 				}
 				return nil
 			})

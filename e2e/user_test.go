@@ -55,15 +55,8 @@ func TestUserOfAWorkload(t *testing.T) {
 			must(t, os.RemoveAll(r.state))
 		}
 		r.start()
-		if o := r.running("agent/a"); o.Status.PID != first.Status.PID {
-			t.Errorf("pid %d after the restart, was %d (state forgotten: %v)", o.Status.PID, first.Status.PID, forget)
-		}
-		throughout(t, time.Second, "no twin", func() error {
-			if n := len(marked(r.owner)); n != 2 {
-				return fmt.Errorf("%d processes of the owner, want 2", n)
-			}
-			return nil
-		})
+		r.kept("agent/a", first)
+		throughout(t, time.Second, "no twin", func() error { return r.count(2) })
 	}
 	r.write("a.yaml", body("user: 54321:54321"))
 	second := r.replaced("agent/a", first)
@@ -87,6 +80,86 @@ func TestUserDiesWithTheController(t *testing.T) {
 	gone(t, o.Status.PID)
 }
 
+// Once the manifest is gone, the ledger alone says as which user a workload was
+// started. Without that, nothing tells it from a copy of its markers, and that
+// is what is said.
+func TestUserWithoutItsManifest(t *testing.T) {
+	t.Parallel()
+	r := newRootRig(t)
+	r.write("a.yaml", manifest("Agent", "a",
+		"command: [sh, -c, 'setsid sleep 1001 & exec sleep 1000']\nworkingDir: /\nonControllerExit: Keep\nuser: nobody"))
+	r.start()
+	o := r.running("agent/a")
+	var pids []int
+	eventually(t, soon, "both processes are up", func() error {
+		pids = nil
+		for _, p := range marked(r.owner) {
+			pids = append(pids, p.pid)
+		}
+		if len(pids) != 2 {
+			return fmt.Errorf("%v", pids)
+		}
+		return nil
+	})
+	mine := func(args ...string) (shown []listed) {
+		return slices.DeleteFunc(r.ps(args...), func(l listed) bool { return l.Owner != r.owner || !slices.Contains(pids, l.PID) })
+	}
+	pid := fmt.Sprint(o.Status.PID)
+	explained := func(want ...string) {
+		t.Helper()
+		res := r.run("explain", pid)
+		for _, text := range want {
+			if res.code != 0 || !strings.Contains(res.stdout, text) {
+				t.Errorf("explain does not say %q (exit code %d):\n%s%s", text, res.code, res.stdout, res.stderr)
+			}
+		}
+	}
+	known := func(alive bool) {
+		t.Helper()
+		shown := mine()
+		for _, l := range shown {
+			if l.Verdict != "Ours" || l.Key != "Agent/a" || l.OwnerAlive != alive {
+				t.Errorf("ps: %+v", l)
+			}
+		}
+		if len(shown) != 2 {
+			t.Errorf("ps shows %v, want %v", shown, pids)
+		}
+		explained(": Ours, the main process of Agent/a ", "in the ledger of this boot")
+	}
+	known(true)
+	r.crash()
+	explained("A controller with these flags would adopt it")
+	ledger, hidden := r.state, r.state+".hidden"
+	must(t, os.Rename(ledger, hidden)) // the manifest is as good
+	explained(": Ours, the main process of Agent/a ", "A controller with these flags would adopt it")
+	if shown := mine(); len(shown) != 2 || shown[0].Verdict != "Ours" {
+		t.Errorf("ps without a ledger shows %+v", shown)
+	}
+
+	r.remove("a.yaml")
+	explained(": NotOurs", "nothing tells whether Agent/a was started as uid 65534", "would never signal it")
+	if shown := mine(); len(shown) != 0 {
+		t.Errorf("ps without ledger and manifest shows %+v", shown)
+	}
+	if shown := mine("--all"); len(shown) != 2 {
+		t.Errorf("ps --all shows %+v", shown)
+	}
+	rows, stderr := r.reap(0, "--include-keep")
+	if len(rows) != 0 || strings.Count(stderr, "is left alone: it runs as nobody") != 2 {
+		t.Errorf("reaped %v and said %q", rows, stderr)
+	}
+	must(t, stillRuns(o.Status.PID))
+
+	must(t, os.Rename(hidden, ledger))
+	known(false)
+	explained("A controller with these flags would stop it")
+	if rows, _ = r.reap(0, "--include-keep"); len(rows) != 2 {
+		t.Errorf("reaped %+v, want %v", rows, pids)
+	}
+	nothingLeft(t, r.owner)
+}
+
 func TestUserThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	r := newRootRig(t)
@@ -101,9 +174,7 @@ func TestUserThatIsNotThere(t *testing.T) {
 			t.Errorf("%s: condition %+v", key, c)
 		}
 	}
-	if o := r.running("agent/a"); o.Status.PID != before.Status.PID {
-		t.Errorf("the former program was stopped for one that cannot be started")
-	}
+	r.kept("agent/a", before)
 }
 
 func TestUserIsRefusedWithoutRoot(t *testing.T) {

@@ -167,26 +167,29 @@ func TestLimitsArriveAsUnitProperties(t *testing.T) {
 	}
 }
 
+// exchangeWrapper gives the controller a systemd-run whose probes succeed, and
+// which then does with a command what the script says.
+func (r *rig) exchangeWrapper(script string) {
+	r.t.Helper()
+	fake := filepath.Join(r.dir, "systemd-run")
+	must(r.t, writeProgram(fake, []byte("#!/bin/sh\n"+
+		"for last; do :; done\n"+
+		"[ \"$last\" = /bin/true ] && exit 0\n"+
+		"while [ \"$1\" != -- ]; do shift; done; shift\n"+script+"\n")))
+	// In a mount namespace of the controller's own the wrapper is exchanged.
+	r.wrap = []string{
+		"unshare", "--mount", "--propagation", "private", "sh", "-c",
+		`real=$(readlink -f /usr/bin/systemd-run); mount --bind "$1" "$real"; shift; exec "$@"`, "sh", fake,
+	}
+}
+
 // A wrapper that fails after a good probe may have run the command already: it
 // is an error, and never a reason to run the command again without it. Here the
 // wrapper is one that runs it and then says that it failed.
 func TestFailingWrapperIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	r := newScopedRig(t)
-	fake := filepath.Join(r.dir, "systemd-run")
-	script := "#!/bin/sh\n" +
-		"for last; do :; done\n" +
-		"[ \"$last\" = /bin/true ] && exit 0\n" +
-		"while [ \"$1\" != -- ]; do shift; done; shift\n" +
-		"VIA=wrapper \"$@\"\nexit 1\n"
-	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	// In a mount namespace of the controller's own the wrapper is exchanged.
-	r.wrap = []string{
-		"unshare", "--mount", "--propagation", "private", "sh", "-c",
-		`real=$(readlink -f /usr/bin/systemd-run); mount --bind "$1" "$real"; shift; exec "$@"`, "sh", fake,
-	}
+	r.exchangeWrapper("VIA=wrapper \"$@\"\nexit 1")
 	ran := filepath.Join(r.dir, "ran")
 	r.write("a.yaml", manifest("Agent", "a", fmt.Sprintf("command: [sh, -c, 'echo by ${VIA:-nobody} >>%s']\nrestartPolicy: Never", ran)))
 	r.start()
@@ -198,6 +201,23 @@ func TestFailingWrapperIsNotReplayed(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// What a failed start had begun is killed, and that stands in the event log like
+// any other signal. Here the wrapper runs the program outside of every scope.
+func TestKillOfAFailedStartIsAnEvent(t *testing.T) {
+	t.Parallel()
+	r := newScopedRig(t)
+	r.exchangeWrapper(`"$@" & wait`)
+	r.write("a.yaml", agent("a", "restartPolicy: Never"))
+	r.start()
+	failed := r.awaitEvent("the failed start", func(e event) bool { return e.Type == "StartFailed" && e.Reason == "WrapperFailed" })
+	killed := r.awaitEvent("the kill", func(e event) bool { return e.Type == "Signalled" && e.Signal == "SIGKILL" })
+	if killed.Key != failed.Key || killed.Reason != failed.Reason || killed.Result != "sent" || !killed.Group ||
+		killed.PID == 0 || killed.StartTick == 0 || len(killed.Evidence) == 0 || killed.Time.After(failed.Time) {
+		t.Errorf("%+v, and then %+v", killed, failed)
+	}
+	nothingLeft(t, r.owner)
 }
 
 // A manager that accepts and never answers costs the probe's 3 s, and leaves

@@ -9,17 +9,27 @@ import (
 )
 
 // WithStarted adds an instance, or puts it in the place of the one that has its
-// name.
+// name. A start knows of no members; those that a scan has seen meanwhile stay.
 func (s Snapshot) WithStarted(in *Instance) Snapshot {
 	at, found := slices.BinarySearchFunc(s.Instances, in, compareInstances)
 	next := slices.Clone(s.Instances)
 	if found {
-		next[at] = in
+		next[at] = in.withMembersOf(next[at])
 	} else {
 		next = slices.Insert(next, at, in)
 	}
 	s.Instances = next
 	return s
+}
+
+// withMembersOf adds what a scan has found of an instance beside the main
+// process; of that itself the start knows more.
+func (in *Instance) withMembersOf(seen *Instance) *Instance {
+	isMain := func(p *Process) bool { return p.Ident == in.LastMain }
+	both := *in
+	both.Members = slices.DeleteFunc(slices.Clone(seen.Members), isMain)
+	both.Doubtful = slices.DeleteFunc(slices.Clone(seen.Doubtful), isMain)
+	return &both
 }
 
 // WithExit notes the end of a main process: its instance has none any more, and

@@ -54,6 +54,23 @@ func TestSnapshotWithStarted(t *testing.T) {
 	}
 }
 
+// A scan may see an instance, and that its main process has ended, before the
+// outcome of its start is told.
+func TestSnapshotWithStartedKeepsWhatAScanHasSeen(t *testing.T) {
+	start := instance("a", "x-1", 10)
+	seen := *start
+	member := &Process{Ident: Ident{11, 7}}
+	seen.Main, seen.Members = nil, []*Process{member}
+	seen.Doubtful = []*Process{{Ident: start.LastMain}, {Ident: Ident{12, 7}}}
+	in := Snapshot{Instances: []*Instance{&seen}}.WithStarted(start).Instances[0]
+	if in.Main != start.Main || len(in.Members) != 1 || in.Members[0] != member || len(in.Doubtful) != 1 || in.Doubtful[0].PID != 12 {
+		t.Errorf("%+v", in)
+	}
+	if len(start.Members) > 0 || len(seen.Doubtful) != 2 {
+		t.Error("what was given has changed")
+	}
+}
+
 func TestSnapshotWithExit(t *testing.T) {
 	at := time.Unix(100, 0)
 	s := Snapshot{}.WithStarted(instance("a", "x-1", 10)).WithStarted(instance("b", "x-2", 11))

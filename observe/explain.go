@@ -26,16 +26,6 @@ type Explanation struct {
 	For, Against, Unknown, Silent []string
 }
 
-// Viewpoint says from where a process is explained.
-type Viewpoint struct {
-	// Owner and UID are those of the controller that is asked about.
-	Owner spec.Owner
-	UID   int
-	// Ledger gives what is noted of the instances of an owner; ok is false where
-	// there is no ledger of that owner. It may be nil.
-	Ledger func(spec.Owner) (known []Witness, ok bool)
-}
-
 // Explain reads the process table and tells of one process whose it is and why.
 // It needs no controller. It fails with ErrGone where there is no such process.
 func Explain(ctx context.Context, pid int, from Viewpoint) (*Explanation, error) {
@@ -62,47 +52,40 @@ func Explain(ctx context.Context, pid int, from Viewpoint) (*Explanation, error)
 
 // judgement is what the rules say of one process, seen from one owner.
 type judgement struct {
+	judge
 	by *attribution
 	finding
-	known  bool // there is a ledger
 	silent bool // the rules have nothing to say: finding is our own
 }
 
 // judgementOf judges a process by the rules of whoever it belongs to, or seems
 // to.
 func (s *Scanner) judgementOf(at int, from *Viewpoint) *judgement {
-	asked := identity{owner: from.Owner, uid: uint32(from.UID), self: s.who.self}
 	row := &s.table.rows[at]
-	first := asked
-	if o := row.markers().Owner; o != "" && o != from.Owner {
-		first = identity{owner: o, uid: row.detail.uid, self: s.who.self}
-	}
-	for _, who := range append([]identity{first, asked}, claimants(s.table.rows)...) {
-		if who.owner == "" {
+	named := row.markers().Owner
+	judges := from.judges(s.table.rows)
+	last := slices.DeleteFunc(slices.Clone(judges), func(j judge) bool { return j.owner == named })
+	judges = slices.DeleteFunc(judges, func(j judge) bool { return j.owner != named })
+	for _, j := range append(judges, last...) {
+		if j.owner == "" {
 			continue
 		}
-		j := s.judge(at, who, from)
-		if !j.silent && (j.group != nil || row.markers().Owner == who.owner) {
-			return j
+		if m := s.judge(at, j); !m.silent && (j.speaksFor(&m.finding, row) || named == from.Owner) {
+			return m
 		}
 	}
-	return s.judge(at, first, from)
+	return s.judge(at, from.judge(from.Owner, uint32(from.UID)))
 }
 
-func (s *Scanner) judge(at int, who identity, from *Viewpoint) *judgement {
-	j := &judgement{}
-	var known []Witness
-	if from.Ledger != nil {
-		known, j.known = from.Ledger(who.owner)
-	}
-	j.by = attribute(who, s.table.rows, known, nil)
-	i := slices.IndexFunc(j.by.findings, func(f finding) bool { return f.at == at })
+func (s *Scanner) judge(at int, j judge) *judgement {
+	m := &judgement{judge: j, by: attribute(j.identity, s.table.rows, j.known, nil)}
+	i := slices.IndexFunc(m.by.findings, func(f finding) bool { return f.at == at })
 	if i >= 0 {
-		j.finding = j.by.findings[i]
-		return j
+		m.finding = m.by.findings[i]
+		return m
 	}
-	j.silent, j.finding = true, stranger(at, &s.table.rows[at])
-	return j
+	m.silent, m.finding = true, stranger(at, &s.table.rows[at])
+	return m
 }
 
 // stranger is what is said of a process that no rule has anything to say of.
@@ -138,10 +121,20 @@ func (s *Scanner) explain(j *judgement, from *Viewpoint) (*Explanation, error) {
 		Connected: !j.silent && (j.group != nil || row.markers().Owner == j.by.who.owner),
 		For:       sides[speaksFor], Against: sides[speaksAgainst], Unknown: sides[unclear], Silent: sides[silent],
 	}
-	if !j.known && from.Ledger != nil {
-		e.Unknown = append(e.Unknown, "there is no ledger of owner "+string(j.by.who.owner)+" to ask")
+	if !j.ledger && from.Ledger != nil {
+		e.Unknown = append(e.Unknown, j.withoutLedger())
 	}
 	return e, nil
+}
+
+// withoutLedger says what there is no ledger to ask for. Root's alone could tell
+// a workload that was started as another user from a copy of its markers.
+func (j *judgement) withoutLedger() string {
+	text := "there is no ledger of owner " + string(j.owner) + " to ask"
+	if j.uid == 0 && j.group == nil && j.basis&(byMarkers|otherUID) == byMarkers|otherUID {
+		text += fmt.Sprintf(": nothing tells whether %v was started as uid %d", j.key, j.by.table[j.at].detail.uid)
+	}
+	return text
 }
 
 // facts gives the facts that hold and those that were tested. The tests are
@@ -162,7 +155,7 @@ func (j *judgement) facts(row *sighting) (holds, tested basis) {
 		_, connected := j.by.connection(row)
 		holds |= connected
 	}
-	if j.known {
+	if j.ledger {
 		tested |= byLedger
 	}
 	if j.group != nil {

@@ -33,14 +33,14 @@ func OwnerAlive(uid int, owner spec.Owner) (pid int, alive, known bool) {
 	case err != nil:
 		return 0, false, false
 	}
-	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
-	if err != nil || int(peer.Uid) != uid {
+	peer, err := peerOf(fd)
+	if err != nil || peer.UID != uid {
 		return 0, false, false
 	}
-	if answered(fd) {
+	if answered(fd) || Ended(int(peer.PID)) { // a guard may not have begun to answer
 		return 0, false, true
 	}
-	return int(peer.Pid), true, true
+	return peer.PID, true, true
 }
 
 // answered says that the other end wrote something, as a guard does. A

@@ -12,13 +12,16 @@ import (
 type Seen struct {
 	*Process
 	Owner spec.Owner
+	// OwnerUID is the user that the owner's controller runs as.
+	OwnerUID int
 }
 
 // ScanAll finds every process with a marker variable, and those that belong to
 // one of them although theirs are gone, sorted by pid. It needs no controller:
 // each verdict is what the controller of the owner that the markers name would
-// say, if its workloads run as the user that the process runs as.
-func ScanAll(ctx context.Context) ([]Seen, error) {
+// say. That one runs as the user of the process, unless it is known, by manifest
+// or ledger, that the user of the viewpoint has had the workload run as another.
+func ScanAll(ctx context.Context, from Viewpoint) ([]Seen, error) {
 	s, err := NewScanner(ScannerOptions{UID: ownUID()})
 	if err != nil {
 		return nil, err
@@ -31,19 +34,18 @@ func ScanAll(ctx context.Context) ([]Seen, error) {
 	}
 	var seen []Seen
 	told := make(map[int]bool)
-	for _, who := range claimants(s.table.rows) {
-		s.who = who
-		a := attribute(who, s.table.rows, nil, nil)
+	for _, j := range from.judges(s.table.rows) {
+		s.who = j.identity
+		a := attribute(j.identity, s.table.rows, j.known, nil)
 		for i := range a.findings {
 			f := &a.findings[i]
 			row := &a.table[f.at]
-			mine := f.group != nil || row.markers().Owner == who.owner && row.detail.uid == who.uid
-			if told[row.PID] || !mine {
+			if told[row.PID] || !j.speaksFor(f, row) {
 				continue
 			}
 			if p := s.show(a, f); p != nil {
 				told[row.PID] = true
-				seen = append(seen, Seen{p, who.owner})
+				seen = append(seen, Seen{p, j.owner, int(j.uid)})
 			}
 		}
 	}
@@ -51,19 +53,8 @@ func ScanAll(ctx context.Context) ([]Seen, error) {
 	return seen, nil
 }
 
-// claimants are the owners and users that the marked processes name, in the
-// order of their first process.
-func claimants(rows []sighting) []identity {
-	var all []identity
-	for i := range rows {
-		if rows[i].environ != environMarked {
-			continue
-		}
-		d := rows[i].detail
-		known := func(who identity) bool { return who.owner == d.markers.Owner && who.uid == d.uid }
-		if !slices.ContainsFunc(all, known) {
-			all = append(all, identity{owner: d.markers.Owner, uid: d.uid})
-		}
-	}
-	return all
+// speaksFor says that a finding is for this judge to make: the process is of an
+// instance of that owner, or everything in it that can be names the owner.
+func (j *judge) speaksFor(f *finding, row *sighting) bool {
+	return f.group != nil || row.markers().Owner == j.owner && row.detail != nil && (row.detail.uid == j.uid || f.verdict == Ours)
 }

@@ -260,7 +260,7 @@ func TestScanAll(t *testing.T) {
 	c := start(t, "spawn bare sleep", env)
 	other := start(t, "sleep", markers(testKey, "observe-other-owner", spec.NewInstance("o", BootTick())))
 	fake := start(t, "sleep", []string{spec.EnvSubprocess + "=1"})
-	all, err := ScanAll(t.Context())
+	all, err := ScanAll(t.Context(), Viewpoint{UID: os.Geteuid()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,17 +13,28 @@ func (s *Scanner) resolveUsers(known []Witness, depth Depth) (changed bool) {
 	if depth != Look || s.accounts == nil {
 		s.accounts = map[string]int64{}
 	}
-	var users map[spec.Key]uint32
+	users := uidsOf(known, func(user string) int64 {
+		uid, asked := s.accounts[user]
+		if !asked {
+			uid = uidOfUser(user)
+			s.accounts[user] = uid
+		}
+		return uid
+	})
+	changed = !maps.Equal(users, s.who.users)
+	s.who.users = users
+	return changed
+}
+
+// uidsOf gives the uids that the witnesses of users tell of; uidOf says -1 of a
+// user that is not there.
+func uidsOf(known []Witness, uidOf func(user string) int64) (users map[spec.Key]uint32) {
 	for i := range known {
 		w := &known[i]
 		if w.ID != "" || w.User == "" {
 			continue
 		}
-		uid, asked := s.accounts[w.User]
-		if !asked {
-			uid = uidOfUser(w.User)
-			s.accounts[w.User] = uid
-		}
+		uid := uidOf(w.User)
 		if uid < 0 {
 			continue
 		}
@@ -32,9 +43,7 @@ func (s *Scanner) resolveUsers(known []Witness, depth Depth) (changed bool) {
 		}
 		users[w.Key] = uint32(uid)
 	}
-	changed = !maps.Equal(users, s.who.users)
-	s.who.users = users
-	return changed
+	return users
 }
 
 // uidOfUser gives the uid of a user in the form of a manifest, or -1. A number

@@ -15,6 +15,7 @@ const (
 	probeProtocolTimeout = 10
 	probeSuccesses       = 1
 	probeFailures        = 3
+	startupFailures      = 60 // implied
 )
 
 // strategyDeadline is how many seconds a new instance has to be ready in.
@@ -134,9 +135,10 @@ func (s *Spec) complete() {
 
 // implyProbes makes a protocol that is declared the measure of health, where
 // the user has set no other. Readiness goes with the first attempt that fails:
-// it takes a client as long to find out.
+// it takes a client as long to find out. A program that is fetched at its first
+// start is given ten minutes for that.
 func (s *Spec) implyProbes() {
-	if len(s.probes()) > 0 {
+	if s.ReadinessProbe != nil || s.LivenessProbe != nil {
 		return
 	}
 	probe := func(failures int32) *Probe {
@@ -152,6 +154,9 @@ func (s *Spec) implyProbes() {
 	switch {
 	case s.MCP != nil:
 		s.ReadinessProbe, s.LivenessProbe = probe(1), probe(probeFailures)
+		if s.StartupProbe == nil {
+			s.StartupProbe = probe(startupFailures)
+		}
 	case s.A2A != nil:
 		s.ReadinessProbe = probe(1)
 	}

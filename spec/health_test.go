@@ -46,16 +46,24 @@ func TestDecodeFillsInHealth(t *testing.T) {
 			healthy(httpPort + "livenessProbe: {mcp: {}, periodSeconds: 60}"),
 			`livenessProbe {"mcp":` + httpMCP + `,"periodSeconds":60,"timeoutSeconds":10,"successThreshold":1,"failureThreshold":3}`,
 		},
-		"mcp implies readiness and liveness": {
+		"mcp implies probes": {
 			healthy("ports: [{name: web, port: 0}, {name: http, port: 0}], mcp: {}"),
 			"mcp " + httpMCP + "\n" +
+				`startupProbe {"mcp":` + httpMCP + `,"periodSeconds":10,"timeoutSeconds":10,"successThreshold":1,"failureThreshold":60}` + "\n" +
 				`readinessProbe {"mcp":` + httpMCP + `,"periodSeconds":10,"timeoutSeconds":10,"successThreshold":1,"failureThreshold":1}` + "\n" +
 				`livenessProbe {"mcp":` + httpMCP + `,"periodSeconds":10,"timeoutSeconds":10,"successThreshold":1,"failureThreshold":3}`,
 		},
-		"any probe takes its place": {
+		"a startup probe takes the place of one": {
 			healthy(httpPort + "mcp: {}, startupProbe: {exec: {command: [a]}}"),
 			"mcp " + httpMCP + "\n" +
-				`startupProbe {"exec":{"command":["a"]},"periodSeconds":10,"timeoutSeconds":1,"successThreshold":1,"failureThreshold":3}`,
+				`startupProbe {"exec":{"command":["a"]},"periodSeconds":10,"timeoutSeconds":1,"successThreshold":1,"failureThreshold":3}` + "\n" +
+				`readinessProbe {"mcp":` + httpMCP + `,"periodSeconds":10,"timeoutSeconds":10,"successThreshold":1,"failureThreshold":1}` + "\n" +
+				`livenessProbe {"mcp":` + httpMCP + `,"periodSeconds":10,"timeoutSeconds":10,"successThreshold":1,"failureThreshold":3}`,
+		},
+		"any other takes the place of all": {
+			healthy(httpPort + "mcp: {}, livenessProbe: {exec: {command: [a]}}"),
+			"mcp " + httpMCP + "\n" +
+				`livenessProbe {"exec":{"command":["a"]},"periodSeconds":10,"timeoutSeconds":1,"successThreshold":1,"failureThreshold":3}`,
 		},
 		"a2a implies readiness": {
 			agent("ports: [{port: 0}], a2a: {}"),

@@ -82,11 +82,12 @@ type Spec struct {
 	ReadinessProbe *Probe `json:"readinessProbe,omitempty"`
 	// LivenessProbe says whether the workload has to be restarted.
 	LivenessProbe *Probe `json:"livenessProbe,omitempty"`
-	// MCP is how an MCPServer speaks its protocol. Without any probe its readiness
-	// and its liveness are that it does.
+	// MCP is how an MCPServer speaks its protocol. Without a readiness and a
+	// liveness probe they are that it does, once it has done so within ten minutes
+	// of its start, unless a startup probe says otherwise.
 	MCP *MCP `json:"mcp,omitempty"`
-	// A2A is where an Agent shows its card. Without any probe its readiness is
-	// that it does.
+	// A2A is where an Agent shows its card. Without a readiness and a liveness
+	// probe its readiness is that it does.
 	A2A *A2A `json:"a2a,omitempty"`
 	// DependsOn are workloads that have to be there before this one starts.
 	DependsOn []Dependency `json:"dependsOn,omitempty"`

@@ -3,9 +3,12 @@ package lock
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // copies gives descriptors as another process would have them.
@@ -75,4 +78,39 @@ func TestNextImageKeepsTheLock(t *testing.T) {
 	if held := heldBy(t, o); held.Guard != "" || held.Wait(t.Context()) == nil {
 		t.Errorf("a controller is taken for a guard: %+v", held)
 	}
+}
+
+// Whoever asks while a guard ends is not told that the dead controller runs.
+func TestGuardThatEndsUnheardFreesTheLock(t *testing.T) {
+	o := options(t)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := os.NewFile(uintptr(fd), "lock")
+	defer socket.Close()
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: spec.LockAddress(o.UID, o.Owner)}); err != nil {
+		t.Fatal(err)
+	}
+	controller := start(t, "listen", o, nil, socket)
+	_ = controller.Process.Kill()
+	_ = controller.Wait()
+
+	type outcome struct {
+		lock *Lock
+		err  error
+	}
+	asked := make(chan outcome, 1)
+	go func() { l, err := Acquire(o); asked <- outcome{l, err} }()
+	conn, _, err := unix.Accept(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket.Close() // the address first, as a guard does
+	unix.Close(conn)
+	got := <-asked
+	if got.err != nil {
+		t.Fatalf("Acquire: %v", got.err)
+	}
+	got.lock.Release()
 }

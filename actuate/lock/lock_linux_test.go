@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 	case "hold":
 		_, err := Acquire(Options{UID: os.Getuid(), Owner: spec.Owner(os.Getenv(envOwner)), State: os.Getenv(envState), Log: logr.Discard()})
 		untilTold(err)
+	case "listen": // on the socket that is passed
+		untilTold(unix.Listen(3, 8))
 	case "squat":
 		_, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: spec.LockAddress(0, spec.Owner(os.Getenv(envOwner)))})
 		untilTold(err)
@@ -52,11 +54,11 @@ func untilTold(err error) {
 }
 
 // start runs the test binary in a role until the end of the test.
-func start(t *testing.T, role string, o Options, attr *syscall.SysProcAttr) *exec.Cmd {
+func start(t *testing.T, role string, o Options, attr *syscall.SysProcAttr, passed ...*os.File) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), envRole+"="+role, envOwner+"="+string(o.Owner), envState+"="+o.State)
-	cmd.SysProcAttr = attr
+	cmd.SysProcAttr, cmd.ExtraFiles = attr, passed
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -18,11 +19,17 @@ const (
 	showPause = 5 * time.Millisecond
 )
 
+// A guard that has been left the socket says so as soon as it has noticed the
+// death of the controller and read the ledger; on a busy machine that takes its
+// time.
+const guardSpeaksWithin = 10 * time.Second
+
 // listen takes the socket. It fails with a *HeldError, with errSquatted, or for
 // another reason.
 func listen(o Options) (hold, error) {
+	began, silent := time.Now(), (*HeldError)(nil)
 	addr := &net.UnixAddr{Net: "unix", Name: spec.LockAddress(o.UID, o.Owner)}
-	for range showTries {
+	for try := 0; try < showTries && time.Since(began) < guardSpeaksWithin; try++ {
 		ln, err := net.ListenUnix("unix", addr)
 		if err == nil {
 			return serve(ln, nil), nil
@@ -31,11 +38,18 @@ func listen(o Options) (hold, error) {
 			return nil, fmt.Errorf("cannot take the lock of owner %s: %v", o.Owner, cause(err))
 		}
 		err = holder(addr, o)
-		if !errors.Is(err, unix.ECONNREFUSED) {
+		if held, ok := errors.AsType[*HeldError](err); ok && held.Guard == "" && observe.Ended(held.PID) {
+			// Its guard has the socket: one that has not spoken yet, or has just
+			// finished.
+			silent = held
+		} else if !errors.Is(err, unix.ECONNREFUSED) {
 			return nil, err
 		}
 		// Not listening: it has just begun, or has just ended.
 		<-time.After(showPause)
+	}
+	if silent != nil {
+		return nil, silent
 	}
 	return nil, errSquatted // a controller would listen by now
 }
@@ -54,16 +68,16 @@ func holder(addr *net.UnixAddr, o Options) error {
 	case err != nil:
 		return fmt.Errorf("cannot ask who holds the lock of owner %s: %v", o.Owner, cause(err))
 	}
-	peer, err := peerOf(conn)
+	peer, err := observe.PeerOf(conn)
 	switch {
 	case err != nil:
 		conn.Close()
 		return fmt.Errorf("cannot tell who holds the lock of owner %s: %v", o.Owner, err)
-	case int(peer.Uid) != o.UID:
+	case peer.UID != o.UID:
 		conn.Close()
 		return errSquatted
 	}
-	held.PID = int(peer.Pid)
+	held.PID = peer.PID
 	held.hear(conn)
 	return held
 }
@@ -74,16 +88,4 @@ func cause(err error) error {
 		return op.Err
 	}
 	return err
-}
-
-// peerOf gives the process that called listen(2) (SO_PEERCRED, unix(7)).
-func peerOf(conn *net.UnixConn) (peer *unix.Ucred, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	ctlErr := raw.Control(func(fd uintptr) {
-		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	return peer, errors.Join(ctlErr, err)
 }

@@ -93,7 +93,8 @@ func (m *machine) open(f *runFlags) error {
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator,
 		Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
-		Boot: observe.BootID(), PID: os.Getpid(),
+		HandedOver: m.heirloom != nil,
+		Boot:       observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
 	m.server, err = api.Listen(api.Options{

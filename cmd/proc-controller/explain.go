@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +76,7 @@ func explain(ctx context.Context, std streams, at *placeFlags, pid int, output s
 	if err != nil {
 		return err
 	}
-	told, err := observe.Explain(ctx, pid, observe.Viewpoint{Owner: p.owner, UID: p.uid, Ledger: p.ledgerOf})
+	told, err := observe.Explain(ctx, pid, p.viewpoint(ctx))
 	if errors.Is(err, observe.ErrGone) {
 		return fmt.Errorf("no process has the number %d", pid)
 	}
@@ -111,7 +112,25 @@ func (p place) history() (controller.History, bool) {
 	}), true
 }
 
-// ledgerOf gives what the ledger of an owner knows, for observe.Explain.
+// usersWait is how long the manifests may hold up what can mostly be said without
+// them: one that is being written is waited for.
+const usersWait = time.Second
+
+// viewpoint is what is known here of workloads, beside what processes show.
+func (p place) viewpoint(ctx context.Context) observe.Viewpoint {
+	v := observe.Viewpoint{Owner: p.owner, UID: p.uid, Ledger: p.ledgerOf}
+	if p.uid != 0 {
+		return v // nobody else starts processes as other users
+	}
+	ctx, cancel := context.WithTimeout(ctx, usersWait)
+	defer cancel()
+	if set, err := p.readManifests(ctx); err == nil { // else without: mostly the ledger knows, too
+		v.Users = controller.UserWitnesses(controller.UsersOf(set))
+	}
+	return v
+}
+
+// ledgerOf gives what the ledger of an owner knows.
 func (p place) ledgerOf(owner spec.Owner) ([]observe.Witness, bool) {
 	h, ok := p.of(owner).history()
 	return h.Witnesses(), ok

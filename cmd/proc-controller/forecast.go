@@ -87,12 +87,15 @@ func (p place) worldNow(ctx context.Context) (*controller.World, error) {
 	}
 	defer scanner.Close()
 	h, _ := p.history()
-	scanner.Scan(ctx, h.Witnesses(), observe.Full)
+	users := controller.UsersOf(set)
+	known := append(h.Witnesses(), controller.UserWitnesses(users)...)
+	scanner.Scan(ctx, known, observe.Full)
 	// The second look proves what the first found to have ended.
-	snapshot := scanner.Scan(ctx, h.Witnesses(), observe.Look)
+	snapshot := scanner.Scan(ctx, known, observe.Look)
 	if snapshot.Err != nil {
 		return nil, fmt.Errorf("cannot read the process table: %w", snapshot.Err)
 	}
+	snapshot.Users = users
 	return &controller.World{Desired: *set, Observed: snapshot, History: h, Now: time.Now()}, nil
 }
 

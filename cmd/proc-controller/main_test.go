@@ -45,7 +45,7 @@ func privateHome(env *testscript.Env) error {
 
 // endAll ends what a script that failed has left of its owner.
 func endAll(owner string) {
-	seen, err := observe.ScanAll(context.Background())
+	seen, err := observe.ScanAll(context.Background(), observe.Viewpoint{UID: os.Getuid()})
 	if err != nil {
 		return // a system without processes of ours
 	}

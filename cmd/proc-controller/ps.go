@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -25,18 +26,23 @@ type psRow struct {
 	Verdict    observe.Verdict `json:"verdict"`
 	Evidence   []string        `json:"evidence"`
 
+	// OwnerUID is the user that the owner's controller runs as.
+	OwnerUID int `json:"ownerUid"`
+
 	ownerKnown bool // whether the owner's controller lives could be told
 }
 
 // newPs is the verb that shows the process table as the controller sees it.
-func newPs(std streams) *cobra.Command {
+func newPs(std streams, at *placeFlags) *cobra.Command {
 	var output string
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "ps",
 		Short: "Show the processes that carry our markers",
 		Long: `Show the processes on this machine that carry the markers of a controller, of
-any directory, with what is known of each. No controller is needed.
+any directory, with what is known of each. No controller is needed. One that
+runs is asked for what was left to it by its workloads and belongs to none of
+them (-): without markers nobody else can tell.
 
 VERDICT is Ours (all evidence agrees), CannotTell (never signalled) or, with
 --all, NotOurs (looks alike and is not, or another user's). ALIVE says whether
@@ -49,7 +55,7 @@ the controller of the owner runs.`,
 			if err := oneOf(cmd, "output", output, "json"); err != nil {
 				return err
 			}
-			return ps(cmd.Context(), std, all, output)
+			return ps(cmd.Context(), std, at, all, output)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "show look-alikes and other users' processes too")
@@ -58,17 +64,28 @@ the controller of the owner runs.`,
 	return cmd
 }
 
-func ps(ctx context.Context, std streams, all bool, output string) error {
-	seen, err := observe.ScanAll(ctx)
+func ps(ctx context.Context, std streams, at *placeFlags, all bool, output string) error {
+	p, err := at.locate(thisHost())
+	if _, misused := errors.AsType[*usageError](err); misused {
+		return err
+	}
+	from := observe.Viewpoint{UID: os.Getuid()}
+	if err == nil { // else a HOME is missing, which only the ledger needs
+		from = p.viewpoint(ctx)
+	}
+	seen, err := observe.ScanAll(ctx, from)
 	if err != nil {
 		return err
 	}
-	rows := psRows(seen, all, os.Getuid())
+	rows := psRows(seen, all, from.UID)
+	if from.Owner != "" {
+		rows = withLeftovers(ctx, std, p, rows)
+	}
 	switch {
 	case output == "json":
 		err = writeJSON(std.out, rows)
 	case len(rows) > 0:
-		err = psTable(rows).write(std.out)
+		err = psTable(rows, from.UID).write(std.out)
 	default:
 		fmt.Fprintln(std.err, "No process carries the markers of a controller.")
 	}
@@ -89,17 +106,18 @@ func psRows(seen []observe.Seen, all bool, uid int) []psRow {
 	lives := map[holder]life{}
 	rows := []psRow{}
 	for _, s := range seen {
-		if !all && (s.Verdict == observe.NotOurs || int(s.UID) != uid) {
+		if !all && (s.Verdict == observe.NotOurs || s.OwnerUID != uid) {
 			continue
 		}
-		h := holder{int(s.UID), s.Owner}
+		h := holder{s.OwnerUID, s.Owner}
 		if _, asked := lives[h]; !asked && s.Owner != "" {
 			_, alive, known := observe.OwnerAlive(h.uid, h.owner)
 			lives[h] = life{alive, known}
 		}
 		r := psRow{
 			Ident: s.Ident, Instance: s.Instance, Owner: s.Owner, OwnerAlive: lives[h].alive,
-			Role: s.Role, Verdict: s.Verdict, Evidence: append([]string{}, s.Evidence...), ownerKnown: lives[h].known,
+			Role: s.Role, Verdict: s.Verdict, Evidence: append([]string{}, s.Evidence...),
+			ownerKnown: lives[h].known, OwnerUID: s.OwnerUID,
 		}
 		if s.Key != (spec.Key{}) {
 			r.Key = s.Key.String()
@@ -112,14 +130,22 @@ func psRows(seen []observe.Seen, all bool, uid int) []psRow {
 // evidenceWidth is how much of the evidence a table shows; JSON has all of it.
 const evidenceWidth = 72
 
-func psTable(rows []psRow) *table {
+func psTable(rows []psRow, uid int) *table {
 	t := &table{}
 	t.add("PID", "ROLE", "KEY", "INSTANCE", "OWNER", "ALIVE", "VERDICT", "EVIDENCE")
 	for _, r := range rows {
-		t.add(strconv.Itoa(r.PID), r.Role.String(), r.Key, string(r.Instance), string(r.Owner), aliveCell(r),
+		t.add(strconv.Itoa(r.PID), r.Role.String(), r.Key, string(r.Instance), ownerCell(r, uid), aliveCell(r),
 			r.Verdict.String(), shortened(strings.Join(r.Evidence, "; "), evidenceWidth))
 	}
 	return t
+}
+
+// ownerCell names the user too, where the controller is another user's.
+func ownerCell(r psRow, uid int) string {
+	if r.Owner == "" || r.OwnerUID == uid {
+		return string(r.Owner)
+	}
+	return fmt.Sprintf("%s (uid %d)", r.Owner, r.OwnerUID)
 }
 
 func aliveCell(r psRow) string {

@@ -13,7 +13,7 @@ import (
 )
 
 func seen(pid int, uid uint32, v observe.Verdict) observe.Seen {
-	return observe.Seen{Owner: "nobody-runs-this", Process: &observe.Process{
+	return observe.Seen{Owner: "nobody-runs-this", OwnerUID: int(uid), Process: &observe.Process{
 		Ident: observe.Ident{PID: pid, Start: 77}, UID: uid, Verdict: v, Role: observe.Main,
 		Key: spec.Key{Kind: spec.KindAgent, Name: "a"}, Instance: "k7-77",
 		Evidence: []string{"all markers are there", "its user is the one of the controller", "a session leader"},
@@ -38,12 +38,13 @@ func TestProcessesOfOthersNeedAll(t *testing.T) {
 }
 
 func TestProcessTable(t *testing.T) {
-	rows := psRows([]observe.Seen{seen(1001, 0, observe.Ours), {Process: &observe.Process{Ident: observe.Ident{PID: 9}}}}, true, 0)
-	rows[0].ownerKnown = true // whatever this system can tell
-	checkTable(t, psTable(rows), `
-PID   ROLE  KEY      INSTANCE  OWNER             ALIVE  VERDICT     EVIDENCE
-1001  main  Agent/a  k7-77     nobody-runs-this  no     Ours        all markers are there; its user is the one of the controller; a session…
-9     -     -        -         -                 ?      CannotTell  -
+	rows := psRows([]observe.Seen{seen(1001, 0, observe.Ours), seen(1002, 7, observe.NotOurs), {Process: &observe.Process{Ident: observe.Ident{PID: 9}}}}, true, 0)
+	rows[0].ownerKnown, rows[1].ownerKnown = true, true // whatever this system can tell
+	checkTable(t, psTable(rows, 0), `
+PID   ROLE  KEY      INSTANCE  OWNER                     ALIVE  VERDICT     EVIDENCE
+1001  main  Agent/a  k7-77     nobody-runs-this          no     Ours        all markers are there; its user is the one of the controller; a session…
+1002  main  Agent/a  k7-77     nobody-runs-this (uid 7)  no     NotOurs     all markers are there; its user is the one of the controller; a session…
+9     -     -        -         -                         ?      CannotTell  -
 `)
 }
 
@@ -58,7 +59,7 @@ func TestProcessJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []map[string]any{{
-		"pid": 1001.0, "startTick": 77.0, "key": "Agent/a", "instance": "k7-77", "owner": "nobody-runs-this", "ownerAlive": false,
+		"pid": 1001.0, "startTick": 77.0, "key": "Agent/a", "instance": "k7-77", "owner": "nobody-runs-this", "ownerAlive": false, "ownerUid": 0.0,
 		"role": "main", "verdict": "Ours",
 		"evidence": []any{"all markers are there", "its user is the one of the controller", "a session leader"},
 	}}

@@ -78,7 +78,7 @@ func reap(ctx context.Context, std streams, at *placeFlags, f *reapFlags) error 
 	}
 	owners := []spec.Owner{p.owner}
 	if f.orphaned {
-		if owners, err = orphanedOwners(ctx, std, p.uid); err != nil {
+		if owners, err = orphanedOwners(ctx, std, p); err != nil {
 			return err
 		}
 	}
@@ -104,19 +104,19 @@ func reap(ctx context.Context, std streams, at *placeFlags, f *reapFlags) error 
 
 // orphanedOwners are the owners of the user's processes whose controllers are
 // dead. Those of which that cannot be told are named.
-func orphanedOwners(ctx context.Context, std streams, uid int) ([]spec.Owner, error) {
-	seen, err := observe.ScanAll(ctx)
+func orphanedOwners(ctx context.Context, std streams, p place) ([]spec.Owner, error) {
+	seen, err := observe.ScanAll(ctx, p.viewpoint(ctx))
 	if err != nil {
 		return nil, err
 	}
 	var owners []spec.Owner
 	asked := map[spec.Owner]bool{}
 	for _, s := range seen {
-		if s.Verdict != observe.Ours || int(s.UID) != uid || s.Owner == "" || asked[s.Owner] {
+		if s.Verdict != observe.Ours || s.OwnerUID != p.uid || s.Owner == "" || asked[s.Owner] {
 			continue
 		}
 		asked[s.Owner] = true
-		switch err := refuseToReap(uid, s.Owner); {
+		switch err := refuseToReap(p.uid, s.Owner); {
 		case err == nil:
 			owners = append(owners, s.Owner)
 		case !err.alive:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -14,6 +15,7 @@ import (
 	"github.com/proc-controller/proc-controller/actuate/scope"
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // reaping is the clearing up for one owner.
@@ -103,7 +105,23 @@ func (r *reaping) look(ctx context.Context, records *records) error {
 			r.note("pid %d (%s) may belong to %s and is never signalled: %s", d.PID, d.Command, in.Key, strings.Join(d.Evidence, "; "))
 		}
 	}
+	for _, p := range snapshot.Others {
+		if r.mayBeAnotherUsers(p, records) {
+			r.note("pid %d (%s) is left alone: it runs as %s, and no ledger tells whether %s did or somebody has copied its markers",
+				p.PID, p.Command, observe.UserName(p.UID), p.Key)
+		}
+	}
 	return nil
+}
+
+// mayBeAnotherUsers says that a process has all markers of a workload that root
+// can have started as another user, and that nothing is noted of its instance.
+func (r *reaping) mayBeAnotherUsers(p *observe.Process, records *records) bool {
+	if r.place.uid != 0 || p.UID == 0 || p.UID != p.EUID || p.Verdict != observe.NotOurs ||
+		p.Markers.Owner != r.place.owner || !p.Markers.Subprocess || p.Key == (spec.Key{}) || p.Instance == "" {
+		return false
+	}
+	return !slices.ContainsFunc(records.history().Witnesses(), func(w observe.Witness) bool { return w.ID == p.Instance })
 }
 
 // note tells what is left alone.

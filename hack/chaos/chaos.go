@@ -20,6 +20,7 @@ type options struct {
 	rounds   int // 0: as many as there is time for
 	seed     uint64
 	program  string // the controller's binary
+	scopes   string // off or systemd
 	verbose  bool
 	out      io.Writer
 }
@@ -34,7 +35,8 @@ type chaos struct {
 	before    memory
 	strangers []*stranger
 	control   *control
-	guards    int // beside each controller; -1 before the first quiet point
+	manager   *userManager // nil without scopes
+	guards    int          // beside each controller; -1 before the first quiet point
 	// unguarded: the controller died and no guard was there to clear up.
 	unguarded bool
 
@@ -50,7 +52,7 @@ type place struct {
 
 // tally counts what was done, for the summary.
 type tally struct {
-	rounds, ops, hits, crashes, guards, restarts, faults int
+	rounds, ops, hits, crashes, guards, restarts, upgrades, faults int
 	// beyond counts what a crash without a guard has left that nobody can find
 	// or tell: see endBeyondReach.
 	beyond int
@@ -58,9 +60,9 @@ type tally struct {
 
 func (c *chaos) summary() string {
 	t := c.tally
-	return fmt.Sprintf("chaos: seed %d: %d rounds, %d operations, %d kills of children, %d of the controller, %d of its guard, "+
-		"%d graceful restarts, %d strangers, %d beyond reach; %d faults found",
-		c.seed, t.rounds, t.ops, t.hits, t.crashes, t.guards, t.restarts, len(c.strangers), t.beyond, t.faults)
+	return fmt.Sprintf("chaos: seed %d, scopes %s: %d rounds, %d operations, %d kills of children, %d of the controller, %d of its guard, "+
+		"%d graceful restarts, %d upgrades, %d strangers, %d beyond reach; %d faults found",
+		c.seed, c.scopes, t.rounds, t.ops, t.hits, t.crashes, t.guards, t.restarts, t.upgrades, len(c.strangers), t.beyond, t.faults)
 }
 
 // run is a whole run. It gives an error where it could not be carried out, and
@@ -127,7 +129,7 @@ func (c *chaos) fault(when string, wrong []string) {
 		fmt.Fprintf(c.out, "  %v, parent %d, session %d\n", p, p.ppid, p.sid)
 	}
 	fmt.Fprintf(c.out, "the last lines of the controller:\n%s\n", c.control.tail(40))
-	fmt.Fprintf(c.out, "again: go run ./hack/chaos -seed %d -rounds %d\n", c.seed, c.tally.rounds)
+	fmt.Fprintf(c.out, "again: go run ./hack/chaos -scopes %s -seed %d -rounds %d\n", c.scopes, c.seed, c.tally.rounds)
 }
 
 // pause waits, or less if the run is to end.
@@ -155,7 +157,7 @@ func (c *chaos) prepare(ctx context.Context) error {
 	c.observer, c.plan = newObserver(c.tag), newPlanner(c.seed)
 	c.guards = -1
 	c.before.hashes, c.widths = map[[2]int]string{}, map[int]int{}
-	c.control = &control{place: c.place, observer: c.observer}
+	c.control = &control{place: c.place, observer: c.observer, scopes: c.scopes}
 	strangers := filepath.Join(dir, "strangers")
 	for _, d := range []string{dir, filepath.Join(dir, "r"), strangers} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -170,6 +172,12 @@ func (c *chaos) prepare(ctx context.Context) error {
 		if err := copyFile(copies[1], copies[0]); err != nil {
 			return err
 		}
+	}
+	if c.scopes == scopesSystemd {
+		if c.manager, err = startManager(ctx, dir); err != nil {
+			return err
+		}
+		c.control.env = []string{"XDG_RUNTIME_DIR=" + c.manager.dir}
 	}
 	// Bystanders of another user write and execute here.
 	if err := os.Chmod(dir, 0o755); err != nil {

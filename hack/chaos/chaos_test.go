@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,22 +23,40 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestChaos torments the controller of this checkout: for CHAOS_DURATION, which
-// hack/test sets, or only for some rounds.
+// TestChaos torments the controller of this checkout, without scopes and with
+// them: for CHAOS_DURATION in all, which hack/test sets, or only for some rounds.
 func TestChaos(t *testing.T) {
-	var said bytes.Buffer
-	o := options{duration: 20 * time.Second, rounds: 4, seed: uint64(time.Now().UnixNano() % 1e9), out: &said}
+	o := options{duration: 20 * time.Second, rounds: 4}
 	if v := os.Getenv("CHAOS_DURATION"); v != "" {
 		d, err := time.ParseDuration(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.duration, o.rounds = d, 0
+		o.duration, o.rounds = d/2, 0
 	}
-	if code := torment(t.Context(), o); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, said.String())
+	var err error
+	if o.program, err = build(t.Context(), t.TempDir()); err != nil {
+		t.Fatal(err)
 	}
-	t.Log(strings.TrimSpace(said.String()))
+	for _, o.scopes = range []string{scopesOff, scopesSystemd} {
+		t.Run("scopes="+o.scopes, func(t *testing.T) {
+			if o.scopes == scopesSystemd && !canStartManager() {
+				t.Skip("needs root and systemd, for a user manager of its own")
+			}
+			var said bytes.Buffer
+			o := o
+			o.seed, o.out = uint64(time.Now().UnixNano()%1e9), &said
+			if code := torment(t.Context(), o); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, said.String())
+			}
+			t.Log(strings.TrimSpace(said.String()))
+		})
+	}
+}
+
+func canStartManager() bool {
+	_, err := exec.LookPath("systemd-run")
+	return err == nil && os.Getuid() == 0
 }
 
 func TestPlanIsAPureFunctionOfTheSeed(t *testing.T) {
@@ -82,6 +101,11 @@ func TestJudge(t *testing.T) {
 	other := main
 	other.pid, other.sid, other.mainPID = 20, 20, 20
 	member := child{proc: proc{pid: 11, sid: 11}, rev: 3, mainPID: 10}
+	scoped, scopedMember := main, member
+	scoped.env = append([]string{"PROC_CONTROLLER_INSTANCE=i-1"}, main.env...)
+	scoped.scope = "proc-controller-o:i-1.scope"
+	scopedMember.scope = scoped.scope
+	inUse := map[string][]string{scoped.scope: {"10", "11"}}
 	old := main
 	old.rev, old.env = 2, []string{"CHAOS_REV=2"}
 	self := proc{pid: 1000}
@@ -102,6 +126,11 @@ func TestJudge(t *testing.T) {
 		{"a stranger", steady, scene{children: []child{main}, strangers: []string{"signalled"}}, "signalled"},
 		{"a zombie", steady, scene{children: []child{main}, zombies: []proc{{pid: 5}}}, "a zombie of the controller"},
 		{"two of the program", steady, scene{children: []child{main}, programs: []proc{self, {pid: 9}}}, "1 processes beside the controller"},
+		{"in a scope", steady, scene{children: []child{scoped, scopedMember}, scoped: true, scopes: inUse}, ""},
+		{"not in a scope", steady, scene{children: []child{main}, scoped: true}, `is in the scope ""`},
+		{"a member outside", steady, scene{children: []child{scoped, member}, scoped: true, scopes: inUse}, "its main process is in"},
+		{"left in a scope", steady, scene{children: []child{scoped, scopedMember}, scoped: true, scopes: map[string][]string{"x.scope": {"5"}}}, "are left in the scope"},
+		{"an upgrade", steady, scene{children: []child{main}, upgrade: errors.New("cannot")}, "that is not done: cannot"},
 		{"no controller", steady, scene{children: []child{main}, programs: []proc{{pid: 9}}}, "has ended"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

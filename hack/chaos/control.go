@@ -24,6 +24,11 @@ type control struct {
 	exited chan struct{}
 	log    string // of the present one
 	number int
+	scopes string   // mode of them
+	env    []string // beside what every controller gets
+
+	upgrading bool
+	mark      int // where in the log the upgrade begins
 }
 
 // patience is how long anything may take on a busy machine.
@@ -33,6 +38,7 @@ const patience = 30 * time.Second
 // may still have a guard that holds its lock: that is waited for.
 func (c *control) launch(ctx context.Context) error {
 	c.number++
+	c.upgrading = false
 	c.log = filepath.Join(c.dir, fmt.Sprintf("log.%d", c.number%4))
 	log, err := os.Create(c.log)
 	if err != nil {
@@ -40,8 +46,8 @@ func (c *control) launch(ctx context.Context) error {
 	}
 	defer log.Close()
 	c.cmd = exec.Command(c.binary, "run", "--manifests", c.manifests, "--state-dir", c.state,
-		"--socket", filepath.Join(c.dir, "r", "api.sock"), "--owner", c.owner, "--scopes", "off", "--delete-hold", "1s")
-	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir}
+		"--socket", filepath.Join(c.dir, "r", "api.sock"), "--owner", c.owner, "--scopes", c.scopes, "--delete-hold", "1s")
+	c.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir}, c.env...)
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.cmd.Start(); err != nil {
@@ -94,10 +100,12 @@ func (c *control) end(sig syscall.Signal) error {
 	}
 }
 
-// guards gives what else runs the program of the controller.
+// guards gives what else runs the program of the controller, but for what is only
+// asked for its version before an upgrade.
 func (c *control) guards() (found []proc) {
 	for _, p := range running(c.binary) {
-		if p.pid != c.pid() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		if p.pid != c.pid() && !bytes.Contains(line, []byte("\x00version\x00")) {
 			found = append(found, p)
 		}
 	}

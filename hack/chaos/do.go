@@ -40,8 +40,10 @@ func (c *chaos) do(ctx context.Context, o op) (*hit, error) {
 			return nil, err
 		}
 		return nil, c.launch(ctx)
+	case opUpgrade:
+		return nil, c.upgrade(ctx, o)
 	case opDropState:
-		return nil, os.RemoveAll(c.state)
+		return nil, within(ctx, slack, func() error { return os.RemoveAll(c.state) }) // it is written to meanwhile
 	}
 	for _, w := range o.writes {
 		if err := c.write(ctx, w); err != nil {
@@ -54,7 +56,7 @@ func (c *chaos) do(ctx context.Context, o op) (*hit, error) {
 // write changes one file in the manner that it says.
 func (c *chaos) write(ctx context.Context, w write) error {
 	path := filepath.Join(c.manifests, w.name)
-	content := []byte(strings.ReplaceAll(w.content, tagMark, c.tag))
+	content := []byte(strings.NewReplacer(tagMark, c.tag, scopeMark, c.scopePolicy()).Replace(w.content))
 	switch {
 	case w.content == "" || w.how == anew:
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,6 +75,15 @@ func (c *chaos) write(ctx context.Context, w write) error {
 		return writeHalves(ctx, path, content)
 	}
 	return os.WriteFile(path, content, 0o644)
+}
+
+// scopePolicy is what manifests ask for. Where there are to be scopes, a probe
+// that a busy machine answers too late must not end in a start without one.
+func (c *chaos) scopePolicy() string {
+	if c.scopes == scopesOff {
+		return "Auto"
+	}
+	return "Required"
 }
 
 // writeHalves is an editor that is interrupted.
@@ -152,6 +163,9 @@ func (c *chaos) strike(o op) *hit {
 		return &hit{rev: p.rev}
 	case opKillMember:
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		if p.wrapper() {
+			return &hit{rev: p.rev, starting: true}
+		}
 	case opFinishMain:
 		if !catches(p.pid, int(syscall.SIGUSR1)) {
 			return nil
@@ -181,6 +195,13 @@ func (c *chaos) killGuards(ctx context.Context) {
 		if slices.ContainsFunc(first, func(p proc) bool { return p.pid == g.pid && p.start == g.start }) {
 			c.tally.guards++
 			_ = syscall.Kill(g.pid, syscall.SIGKILL)
+			// Until it is dead it would be taken for one that stands.
+			_ = within(ctx, slack, func() error {
+				if p, ok := lookup(g.pid); ok && p.start == g.start && !p.dead() {
+					return errors.New("not dead yet")
+				}
+				return nil
+			})
 		}
 	}
 }

@@ -6,12 +6,14 @@
 //
 //	make chaos ARGS='-duration 1h'
 //	go run ./hack/chaos -seed 42 -rounds 7 -v
+//	go run ./hack/chaos -scopes systemd -seed 42 -rounds 7
 //
 // A run goes in rounds. Each is a burst of operations (edits, broken files,
-// crashes of children, of the controller and of its guard), and then a quiet
+// crashes of children, of the controller and of its guard, upgrades), and then a quiet
 // point, at which everything must come right within a bounded time and stay so.
 // The stream of operations is a pure function of the seed: with the seed that a
-// failing run prints, the same things happen in the same order again.
+// failing run prints, the same things happen in the same order again, with each
+// workload in a scope of its own or without.
 //
 // What runs is judged by an observer that reads /proc itself and shares nothing
 // with the product: it goes by command lines, which the product never looks at.

@@ -30,6 +30,8 @@ type fate struct {
 type hit struct {
 	rev      int
 	finished bool // with exit code 0, else by a signal
+	// starting: whether it had begun, and so has ended, cannot be said.
+	starting bool
 }
 
 // expecter turns a round and what it hit into what must be so.
@@ -93,6 +95,10 @@ func (x *expecter) judgeHits(f *fate, w *work, altered bool) {
 		*f = fate{rev: w.rev}
 	}
 	for _, h := range hits {
+		if h.starting {
+			f.loose = f.loose || h.rev == w.rev
+			continue
+		}
 		if h.rev == w.rev && (w.policy == "Never" || w.policy == "OnFailure" && h.finished) {
 			f.ended++
 			f.loose = f.loose || altered || x.crashed || x.restarted

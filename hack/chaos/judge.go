@@ -15,7 +15,10 @@ type scene struct {
 	zombies    []proc
 	programs   []proc // that run the controller's binary
 	controller int
-	guards     int // how many of them are beside it; -1: not known yet
+	scoped     bool
+	scopes     map[string][]string // that there are, with the pids in them
+	upgrade    error               // what is missing for it to be done
+	guards     int                 // how many of them are beside it; -1: not known yet
 }
 
 // memory is what a run remembers from one quiet point to the next.
@@ -42,6 +45,12 @@ func judge(want [keys]expectation, s scene, before *memory) (wrong []string) {
 		wrong = append(wrong, judgeKey(k, want[k], s.children, before)...)
 	}
 	wrong = append(wrong, samePorts(s.children)...)
+	if s.scoped {
+		wrong = append(wrong, judgeScopes(s)...)
+	}
+	if s.upgrade != nil {
+		complain("an upgrade that is not done: %v", s.upgrade)
+	}
 	wrong = append(wrong, s.strangers...)
 	for _, z := range s.zombies {
 		complain("a zombie of the controller: %v", z)

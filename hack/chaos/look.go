@@ -33,6 +33,7 @@ type child struct {
 	main     bool
 	mainPID  int // of its instance
 	env      []string
+	scope    string // that it is in
 }
 
 func (c child) String() string {
@@ -42,6 +43,9 @@ func (c child) String() string {
 	}
 	return fmt.Sprintf("%v: %s rev %d, %s", c.proc, nameOf(c.key), c.rev, part)
 }
+
+// wrapper says that it is about to execute the program, in a scope.
+func (c child) wrapper() bool { return c.comm == "systemd-run" }
 
 // value gives a variable of its environment.
 func (c child) value(name string) string {
@@ -81,9 +85,9 @@ func (o *observer) children() (found []child) {
 		}
 		key, _ := strconv.Atoi(string(m[1]))
 		rev, _ := strconv.Atoi(string(m[2]))
-		c := child{proc: p, key: key, rev: rev}
+		c := child{proc: p, key: key, rev: rev, scope: scopeOf(pid)}
 		// A shell that forks is for a moment two with one command line.
-		c.main = string(m[3]) == strconv.Itoa(roleMain) && p.pid == p.sid
+		c.main = string(m[3]) == strconv.Itoa(roleMain) && p.pid == p.sid && !c.wrapper()
 		if c.mainPID, _ = strconv.Atoi(string(m[4])); c.mainPID == 0 {
 			c.mainPID = p.sid
 		}
@@ -95,10 +99,11 @@ func (o *observer) children() (found []child) {
 	return found
 }
 
-// running gives the live processes that execute a file.
+// running gives the live processes that execute a file, or one that was in its
+// place before.
 func running(path string) (found []proc) {
 	for _, pid := range pids() {
-		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || exe != path {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || strings.TrimSuffix(exe, " (deleted)") != path {
 			continue
 		}
 		if p, ok := lookup(pid); ok && !p.dead() {

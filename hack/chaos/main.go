@@ -23,9 +23,10 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 0, "end after so many rounds; 0: when the time is over")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()%1e9), "of the stream of operations")
 	flag.StringVar(&o.program, "bin", "", "controller to torment; empty builds this checkout's")
+	flag.StringVar(&o.scopes, "scopes", scopesOff, "off, or systemd: each workload in a scope of a user manager of its own (needs root)")
 	flag.BoolVar(&o.verbose, "v", false, "show every operation")
 	flag.Parse()
-	if flag.NArg() > 0 {
+	if flag.NArg() > 0 || o.scopes != scopesOff && o.scopes != scopesSystemd {
 		flag.Usage()
 		os.Exit(2)
 	}

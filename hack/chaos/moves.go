@@ -34,6 +34,7 @@ var moves = []move{
 	{3, func(p *planner) { p.crash(opCrash) }},
 	{1, func(p *planner) { p.crash(opCrashBoth) }},
 	{2, (*planner).restart},
+	{3, (*planner).upgrade},
 	{2, (*planner).launch},
 	{1, (*planner).dropState},
 }
@@ -231,6 +232,14 @@ func (p *planner) restart() {
 	p.rememberable()
 	p.amnesia = p.amnesia && p.noDir
 	p.emit(op{kind: opRestart, key: -1})
+}
+
+func (p *planner) upgrade() {
+	if p.down {
+		return
+	}
+	p.rememberable()
+	p.emit(op{kind: opUpgrade, key: -1, wait: p.chance(1, 2)})
 }
 
 // rememberable sees to it that a controller which starts now can know the last

@@ -35,6 +35,7 @@ const (
 	opCrashBoth  kind = "crash both"     // guard and controller
 	opLaunch     kind = "launch"         // the controller
 	opRestart    kind = "restart"        // the controller, gracefully
+	opUpgrade    kind = "upgrade"        // the controller, by the binary on the disk: restarts nothing
 	opDropState  kind = "drop state"     // the state directory
 )
 
@@ -62,7 +63,8 @@ type op struct {
 	key    int // -1 where it concerns none
 	pick   int // which of the processes that are there
 	writes []write
-	// wait: after a crash, not before everything of the dead controller is gone.
+	// wait: the next operation comes after a crash not before everything of the
+	// dead controller is gone, and after an upgrade not before it is done.
 	wait  bool
 	pause time.Duration // afterwards
 }
@@ -76,7 +78,7 @@ func (o op) String() string {
 	switch o.kind {
 	case opKillMain, opFinishMain, opKillMember, opFreeze:
 		fmt.Fprintf(&b, " #%d", o.pick)
-	case opCrash, opCrashBoth:
+	case opCrash, opCrashBoth, opUpgrade:
 		fmt.Fprintf(&b, " (wait: %v)", o.wait)
 	}
 	for _, w := range o.writes {

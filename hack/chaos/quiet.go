@@ -60,6 +60,7 @@ func (c *chaos) scene() scene {
 	s := scene{
 		children: c.children(), zombies: zombies(c.control.pid()), programs: running(c.binary),
 		controller: c.control.pid(), guards: c.guards,
+		scoped: c.manager != nil, scopes: c.manager.scopes(), upgrade: c.control.unfinished(),
 	}
 	for _, b := range c.strangers {
 		if said := b.complaint(); said != "" {
@@ -113,9 +114,10 @@ func (c *chaos) launch(ctx context.Context) error {
 // find, or tell, who was not there before: what has a cleared environment; and
 // what made itself a session leader at once, so that it looks like the main
 // process, if the controller died before it had written down which one that is.
+// What is in a scope can always be found.
 func (c *chaos) endBeyondReach() {
 	for _, p := range c.children() {
-		if p.main || p.value("PROC_CONTROLLER_OWNER") != "" && !p.looksLikeMain() {
+		if p.main || p.scope != "" || p.value("PROC_CONTROLLER_OWNER") != "" && !p.looksLikeMain() {
 			continue
 		}
 		if m, ok := lookup(p.mainPID); !ok || m.dead() {
@@ -146,7 +148,7 @@ func (c *chaos) kept(p child) bool {
 // the bystanders are waited for elsewhere.
 func (c *chaos) reap() {
 	for _, z := range zombies(c.self) {
-		if z.comm == "sh" || z.comm == "sleep" || z.comm == "setsid" || z.comm == "env" {
+		if z.comm == "sh" || z.comm == "sleep" || z.comm == "setsid" || z.comm == "env" || z.comm == "systemd-run" || z.comm == "true" {
 			_, _ = unix.Wait4(z.pid, nil, unix.WNOHANG, nil)
 		}
 	}
@@ -164,6 +166,9 @@ func (c *chaos) finish(ctx context.Context) error {
 			}
 		}
 		if left := running(c.binary); len(left) > 0 {
+			return fmt.Errorf("left after a graceful end: %v", left)
+		}
+		if left := strayScopes(c.manager.scopes(), c.children()); len(left) > 0 {
 			return fmt.Errorf("left after a graceful end: %v", left)
 		}
 		return nil
@@ -198,6 +203,12 @@ func (c *chaos) clear() {
 	})
 	for _, s := range c.strangers {
 		s.end()
+	}
+	if c.manager != nil {
+		if err := c.manager.stop(); err != nil {
+			fmt.Fprintln(c.out, err)
+			return // its directory says what is left
+		}
 	}
 	_ = os.RemoveAll(c.dir)
 }

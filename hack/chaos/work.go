@@ -115,6 +115,7 @@ spec:
   terminationGracePeriodSeconds: %d
   onControllerExit: %s
   killMode: %s
+  scope: %s
 %s`, kindOf(w.key), nameOf(w.key), strconv.Quote(strings.ReplaceAll(w.script(), "$", "$$")),
-		w.rev, w.replicas, w.suspend, w.policy, w.backoff, grace, onExit, mode, ports)
+		w.rev, w.replicas, w.suspend, w.policy, w.backoff, grace, onExit, mode, scopeMark, ports)
 }

@@ -212,6 +212,40 @@ func TestMemoryForgetsWhatIsBelievedGone(t *testing.T) {
 	eventually(t, "the path forgotten", func() bool { return !m.has(path) })
 }
 
+// A file that was renamed and then changed is one: should the directory be gone
+// when the next controller comes, what the old name held is of no account.
+func TestMemoryForgetsAnOldNameAtOnce(t *testing.T) {
+	for name, rename := range map[string]func(r *rig){
+		"new one first": func(r *rig) { r.write("b.yaml", manifest("a", "1")); r.twice("a"); r.remove("a.yaml") },
+		"old one first": func(r *rig) { r.remove("a.yaml"); r.held("a"); r.write("b.yaml", manifest("a", "1")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, m := newDir(t), newMemory()
+			r := start(t, dir, remembering(m), holding(time.Hour))
+			r.write("a.yaml", manifest("a", "1"))
+			r.arg("a", "1")
+			rename(r)
+			r.until("the new name", func(s *spec.Set) bool { return filepath.Base(s.Lookup(server("a")).File) == "b.yaml" })
+			r.write("b.yaml", manifest("a", "2"))
+			want := r.arg("a", "2")
+			r.stop()
+			must(t, os.RemoveAll(dir))
+			if e := start(t, dir, remembering(m)).complete().Lookup(server("a")); e == nil || e.Hash != want.Hash {
+				t.Errorf("remembered: %v, want what %s held", e, want.File)
+			}
+		})
+	}
+}
+
+// twice waits until two files hold a key, held until its deletion is.
+func (r *rig) twice(name string) {
+	r.until("it stands in two files", func(s *spec.Set) bool { return len(s.Notices) > 0 })
+}
+
+func (r *rig) held(name string) {
+	r.until("its deletion is held", func(s *spec.Set) bool { return !s.Lookup(server(name)).HeldUntil.IsZero() })
+}
+
 // eventually looks at the world again and again until it is as wanted.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -81,13 +82,24 @@ func (c *catalog) prune(now time.Time) {
 	for name, claims := range c.left {
 		if !c.holdsAny(claims) {
 			delete(c.left, name)
+			// Another file has what it held, or it is believed to be gone. Should
+			// the directory go away now, the next controller must not take an old
+			// file, which would count as the first, for one of two.
+			c.forgetNow(filepath.Join(c.dir, name))
 		}
 	}
 	for path, at := range c.forget {
 		if !c.holds.suspended && !now.Before(at) {
-			c.memory.Forget(path)
-			delete(c.forget, path)
+			c.forgetNow(path)
 		}
+	}
+}
+
+// forgetNow has the memory let go of a file that has vanished.
+func (c *catalog) forgetNow(path string) {
+	if _, vanished := c.forget[path]; vanished {
+		c.memory.Forget(path)
+		delete(c.forget, path)
 	}
 }
 
