@@ -20,7 +20,7 @@ func New(Options) (*Actuator, error) {
 }
 
 // Start refuses.
-func (*Actuator) Start(*spec.Entry, string) (*observe.Instance, error) {
+func (*Actuator) Start(*spec.Entry, string, spec.PortMap) (*observe.Instance, error) {
 	return nil, startErrorf(spec.ReasonSpawnFailed, "cannot start processes on %s: %v", runtime.GOOS, ErrUnsupported)
 }
 

@@ -25,7 +25,7 @@ func BenchmarkStart(b *testing.B) {
 	e := entry(b, "/bin/true")
 	b.ReportAllocs()
 	for b.Loop() {
-		in, err := a.Start(e, newToken())
+		in, err := a.Start(e, newToken(), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func BenchmarkStartThousand(b *testing.B) {
 				entries[i].Key.Name = fmt.Sprintf("work-%d", i)
 			}
 			b.StartTimer()
-			startMany(b, a, func(i int) (*observe.Instance, error) { return a.Start(entries[i], newToken()) })
+			startMany(b, a, func(i int) (*observe.Instance, error) { return a.Start(entries[i], newToken(), nil) })
 			b.StopTimer()
 			a.Close()
 			b.StartTimer()
@@ -153,7 +153,7 @@ func BenchmarkExit(b *testing.B) {
 	e := entry(b, "sleep", "100")
 	var total time.Duration
 	for b.Loop() {
-		in, err := a.Start(e, newToken())
+		in, err := a.Start(e, newToken(), nil)
 		if err != nil {
 			b.Fatal(err)
 		}

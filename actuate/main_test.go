@@ -90,7 +90,7 @@ func shell(t testing.TB, script string) *spec.Entry { return entry(t, "/bin/sh",
 // mustStart starts an entry and sees to it that its group is gone at the end.
 func mustStart(t testing.TB, a *Actuator, e *spec.Entry) *observe.Instance {
 	t.Helper()
-	in, err := a.Start(e, newToken())
+	in, err := a.Start(e, newToken(), nil)
 	if err != nil {
 		t.Fatalf("Start: %v", err)
 	}

@@ -32,7 +32,7 @@ func playController() {
 	if err != nil {
 		fatal(err)
 	}
-	in, err := a.Start(&e, "token")
+	in, err := a.Start(&e, "token", nil)
 	if err != nil {
 		fatal(err)
 	}

@@ -5,6 +5,7 @@ package actuate
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -40,12 +41,13 @@ func newPorts(owner spec.Owner) *ports {
 }
 
 // Reserve gives a number to every port that the workload declares, sorted by
-// name. Those that ask for a free one get it from candidates, skipping what is
-// reserved here or by another controller, and what somebody is bound to. They stay reserved for holder until Release.
+// name. Those that ask for a free one get the one in prefer, or else it is from
+// candidates, skipping what is reserved here or by another controller, and what
+// somebody is bound to. They stay reserved for holder until Release.
 //
 // Only the choosing is guarded here: a port with a fixed number is taken as it
 // is, since whether somebody else holds it was decided before the start.
-func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port) (spec.PortMap, error) {
+func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port, prefer spec.PortMap) (spec.PortMap, error) {
 	if len(want) == 0 {
 		return nil, nil
 	}
@@ -60,7 +62,7 @@ func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port) (spec.Por
 		number := uint16(w.Port)
 		if number == 0 {
 			var err error
-			if number, err = p.chooseLocked(holder, key, w.Name, fixed); err != nil {
+			if number, err = p.chooseLocked(holder, p.order(key, w.Name, prefer), w.Name, fixed); err != nil {
 				p.releaseLocked(holder)
 				return nil, err
 			}
@@ -71,9 +73,20 @@ func (p *ports) Reserve(holder string, key spec.Key, want []spec.Port) (spec.Por
 	return got, nil
 }
 
-func (p *ports) chooseLocked(holder string, key spec.Key, name string, fixed map[uint16]bool) (uint16, error) {
+// order gives the ports to try for one port of a workload: the preferred one
+// first.
+func (p *ports) order(key spec.Key, name string, prefer spec.PortMap) iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
+		if n, ok := prefer.Lookup(name); ok && !yield(n) {
+			return
+		}
+		candidates(p.owner, key, name, p.ephemeral)(yield)
+	}
+}
+
+func (p *ports) chooseLocked(holder string, order iter.Seq[uint16], name string, fixed map[uint16]bool) (uint16, error) {
 	tries := 0
-	for c := range candidates(p.owner, key, name, p.ephemeral) {
+	for c := range order {
 		if _, held := p.reserved[c]; held || fixed[c] {
 			continue
 		}

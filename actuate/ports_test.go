@@ -14,7 +14,7 @@ var httpPort = []spec.Port{{Name: "http"}}
 
 func reserve(t *testing.T, p *ports, holder string) uint16 {
 	t.Helper()
-	got, err := p.Reserve(holder, files, httpPort)
+	got, err := p.Reserve(holder, files, httpPort, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestFixedPortsAreTakenAsTheyAre(t *testing.T) {
 	defer p.ReleaseAll()
 	free := reserve(t, p, "x")
 	p.Release("x")
-	got, err := p.Reserve("y", files, []spec.Port{{Name: "http"}, {Name: "admin", Port: int32(free)}})
+	got, err := p.Reserve("y", files, []spec.Port{{Name: "http"}, {Name: "admin", Port: int32(free)}}, nil)
 	if err != nil || got[0].Name != "admin" || got[0].Port != free || got[1].Port == free {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -118,5 +118,35 @@ func TestPortInTimeWaitIsFree(t *testing.T) {
 	p.Release("x")
 	if again := reserve(t, p, "y"); again != first {
 		t.Errorf("got %d, not %d again", again, first)
+	}
+}
+
+func TestPreferredPortComesFirst(t *testing.T) {
+	p := newPorts("ports-test")
+	defer p.ReleaseAll()
+	first, second := reserve(t, p, "one"), reserve(t, p, "two")
+	prefer := spec.NewPortMap(spec.NamedPort{Name: "http", Port: second})
+	p.Release("one")
+	if got, err := p.Reserve("three", files, httpPort, prefer); err != nil || got[0].Port != first {
+		t.Errorf("got %v, %v while %d is taken, want %d", got, err, second, first)
+	}
+	p.Release("two")
+	p.Release("three")
+	if got, err := p.Reserve("four", files, httpPort, prefer); err != nil || got[0].Port != second {
+		t.Errorf("got %v, %v; want %d, which is free again", got, err, second)
+	}
+}
+
+// A port that was another one's by the former manifest is no reason to prefer it
+// to a fixed number.
+func TestPreferredPortIsNotAFixedOne(t *testing.T) {
+	p := newPorts("ports-test")
+	defer p.ReleaseAll()
+	free := reserve(t, p, "x")
+	p.Release("x")
+	prefer := spec.NewPortMap(spec.NamedPort{Name: "http", Port: free})
+	got, err := p.Reserve("y", files, []spec.Port{{Name: "http"}, {Name: "admin", Port: int32(free)}}, prefer)
+	if err != nil || got[0].Port != free || got[1].Port == free {
+		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -79,7 +79,7 @@ func TestOrphanReaperStealsNoStatus(t *testing.T) {
 		e := shell(t, `setsid true & exit `+strconv.Itoa(i%50+1))
 		token := newToken()
 		all.Go(func() {
-			in, err := a.Start(e, token)
+			in, err := a.Start(e, token, nil)
 			if err != nil {
 				t.Error(err)
 				return
@@ -147,7 +147,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		}
 		e := entry(t, "sleep", "100")
 		e.Object.Spec.Ports = []spec.Port{{Name: "http"}}
-		in, err := a.Start(e, newToken())
+		in, err := a.Start(e, newToken(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

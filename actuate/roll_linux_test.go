@@ -59,7 +59,7 @@ func TestRollIsReadByOthers(t *testing.T) {
 // A child stands on the roll until it is reaped, and then no more.
 func TestRollFollowsTheChildren(t *testing.T) {
 	a := newActuator(t)
-	in, err := a.Start(entry(t, "sleep", "1000"), "token")
+	in, err := a.Start(entry(t, "sleep", "1000"), "token", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

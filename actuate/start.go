@@ -21,6 +21,8 @@ type start struct {
 	*Actuator
 	entry *spec.Entry
 	token string
+	// prefer are the ports to take where they are free.
+	prefer spec.PortMap
 
 	command // what is to run
 	ports   spec.PortMap
@@ -37,9 +39,10 @@ type start struct {
 // Start spawns one instance of the entry. It returns once the program has been
 // executed, and is in its scope where it gets one. Nothing of a failed start is
 // left, and it is never tried a second time once the program may have run. The
-// error is a *StartError.
-func (a *Actuator) Start(e *spec.Entry, token string) (*observe.Instance, error) {
-	s := &start{Actuator: a, entry: e, token: token, child: child{fd: -1}}
+// error is a *StartError. Allocated ports are those in prefer, as far as they are
+// free.
+func (a *Actuator) Start(e *spec.Entry, token string, prefer spec.PortMap) (*observe.Instance, error) {
+	s := &start{Actuator: a, entry: e, token: token, prefer: prefer, child: child{fd: -1}}
 	defer s.close()
 	if err := s.prepare(); err != nil {
 		s.undo()
@@ -77,7 +80,7 @@ func (s *start) prepare() (err error) {
 }
 
 func (s *start) prepareFiles() (err error) {
-	s.ports, err = s.Actuator.ports.Reserve(s.token, s.entry.Key, s.entry.Object.Spec.Ports)
+	s.ports, err = s.Actuator.ports.Reserve(s.token, s.entry.Key, s.entry.Object.Spec.Ports, s.prefer)
 	if err != nil {
 		return startErrorf(spec.ReasonNoFreePort, "%v", err)
 	}

@@ -118,7 +118,7 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 			e.Object.Spec.InheritEnv = nil
 			e.Object.Spec.Ports = []spec.Port{{Name: "http"}}
 			tc.change(&e.Object.Spec)
-			in, err := a.Start(e, newToken())
+			in, err := a.Start(e, newToken(), nil)
 			var se *StartError
 			if !errors.As(err, &se) {
 				t.Fatalf("Start gave %v, %v", in, err)
@@ -151,7 +151,7 @@ func TestStartWaitsForABusyProgram(t *testing.T) {
 	if _, err := f.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Start(e, newToken()); err == nil || !strings.Contains(err.Error(), "busy") {
+	if _, err := a.Start(e, newToken(), nil); err == nil || !strings.Contains(err.Error(), "busy") {
 		t.Fatalf("with the file open for writing all the time: %v", err)
 	}
 	time.AfterFunc(20*time.Millisecond, func() { f.Close() })
@@ -212,13 +212,13 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	e.Object.Spec.Ports = []spec.Port{{Name: "http"}}
 	bad := entry(t, "./nothing")
 	cycle := func() {
-		in, err := a.Start(e, newToken())
+		in, err := a.Start(e, newToken(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		nextExit(t, a, in.LastMain)
 		a.Forget(in)
-		if _, err := a.Start(bad, newToken()); err == nil {
+		if _, err := a.Start(bad, newToken(), nil); err == nil {
 			t.Fatal("a program that is not there was started")
 		}
 	}

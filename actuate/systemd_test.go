@@ -73,7 +73,7 @@ func TestStartInASystemdScope(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(plain.Dir, "plain"), []byte("exit 5\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := a.Start(plain, newToken())
+	_, err := a.Start(plain, newToken(), nil)
 	if se, ok := errors.AsType[*StartError](err); !ok || se.Reason != spec.ReasonNotExecutable {
 		t.Errorf("a script without interpreter gave %v", err)
 	}

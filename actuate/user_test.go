@@ -129,7 +129,7 @@ func TestStartErrorsOfAUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := asNobody(t, entry(t, "/bin/true"))
 			tc.change(&e.Object.Spec)
-			_, err := newActuator(t).Start(e, newToken())
+			_, err := newActuator(t).Start(e, newToken(), nil)
 			if se, ok := errors.AsType[*StartError](err); !ok || se.Reason != tc.reason || !strings.Contains(se.Message, tc.words) {
 				t.Errorf("error %v, want %s that names %q", err, tc.reason, tc.words)
 			}
@@ -145,7 +145,7 @@ func TestOnlyRootStartsAsAnotherUser(t *testing.T) {
 	}
 	e := entry(t, "/bin/true")
 	e.Object.Spec.User = "root"
-	_, err := newActuator(t).Start(e, newToken())
+	_, err := newActuator(t).Start(e, newToken(), nil)
 	if se, ok := errors.AsType[*StartError](err); !ok || se.Reason != spec.ReasonUserRefused || !strings.Contains(se.Message, "root") {
 		t.Errorf("error %v, want %s", err, spec.ReasonUserRefused)
 	}

@@ -14,6 +14,9 @@ func (h History) Clamped(now time.Time) History {
 	for i, k := range h.keys {
 		c := k.clone()
 		c.CrashedAt = clamp(c.CrashedAt, now)
+		if r := c.Replacement; r != nil {
+			c.Replacement = &Replacement{Hash: r.Hash, Since: clamp(r.Since, now), GivenUp: r.GivenUp, Spec: r.Spec}
+		}
 		for j := range c.Instances {
 			c.Instances[j].StartedAt = clamp(c.Instances[j].StartedAt, now)
 		}

@@ -23,10 +23,10 @@
 //	History     folded events        Decide, Report   as far as the ledger does
 //	Status      Report               the API          no
 //
-// Decide is total and pure; its rows are in rows.go, stop.go, ports.go, start.go,
-// order.go and stoporder.go. Report makes status out of the same world and is
-// never on the way of a decision: it runs in the goroutine that asks, on values
-// that do not change.
+// Decide is total and pure; its rows are in rows.go, stop.go, replace.go, ports.go,
+// start.go, order.go and stoporder.go. Report makes status out of the same world
+// and is never on the way of a decision: it runs in the goroutine that asks, on
+// values that do not change.
 //
 // What happened is told in three ways: to the ledger, which restores the history
 // (record.go), to the event log, for people (occurrence.go), and to the log of

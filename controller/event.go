@@ -25,6 +25,8 @@ type StartAsked struct {
 	Policy StopPolicy `json:"policy,omitzero"`
 	// DependsOn is what has to be stopped after it.
 	DependsOn []spec.Key `json:"dependsOn,omitempty"`
+	// Beside says that it starts beside the instance that it is to replace.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // Started says that a start worked.
@@ -179,6 +181,9 @@ func (e Forgotten) EventKey() spec.Key   { return e.Key }
 func (e StartAsked) fold(k *KeyHistory) {
 	k.Starting = append(k.Starting, e)
 	k.Policy, k.DependsOn = e.Policy, e.DependsOn
+	if e.Beside && k.replacement(e.Hash) == nil {
+		k.Replacement = &Replacement{Hash: e.Hash, Since: e.At}
+	}
 }
 
 func (e Started) fold(k *KeyHistory) {
@@ -191,6 +196,7 @@ func (e Started) fold(k *KeyHistory) {
 	r := e.Instance
 	r.Restarts = k.Restarts
 	k.Instances = append(k.Instances, r)
+	k.Ports = r.Ports
 }
 
 func (e StartFailed) fold(k *KeyHistory) {
@@ -229,6 +235,7 @@ func (e Adopted) fold(k *KeyHistory) {
 		k.Hash = e.Instance.Hash
 	}
 	k.Instances = append(k.Instances, e.Instance)
+	k.Ports = e.Instance.Ports
 }
 
 func (e PolicyNoted) fold(k *KeyHistory) {
@@ -253,6 +260,7 @@ func (e Exited) fold(k *KeyHistory) {
 		r.Ended = true
 	}
 	k.dropProbes(e.ID)
+	k.replaced(e.Hash)
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}
@@ -305,6 +313,10 @@ func (e Signalled) fold(k *KeyHistory) {
 
 func (e Gone) fold(k *KeyHistory) {
 	k.dropProbes(e.ID)
+	if r := k.instance(e.ID); r != nil {
+		k.Ports = r.Ports
+		k.replaced(r.Hash)
+	}
 	k.Instances = slices.DeleteFunc(k.Instances, func(r InstanceRecord) bool { return r.ID == e.ID })
 	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID == e.ID })
 }

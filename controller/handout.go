@@ -23,11 +23,17 @@ func (l *loop) hand(a Action, now time.Time) {
 	case Probe:
 		l.handProbe(a, now)
 		return
+	case Note:
+		l.note(a.Event)
+		return
 	case Start:
 		a.Token = newToken()
+		if k := l.world.History.Of(a.Key); k != nil {
+			a.Prefer = k.Ports
+		}
 		l.note(StartAsked{
 			Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now,
-			Policy: policyOf(&a.Entry.Object.Spec), DependsOn: dependenciesOf(a.Entry),
+			Policy: policyOf(&a.Entry.Object.Spec), DependsOn: dependenciesOf(a.Entry), Beside: a.Beside,
 		})
 	case Resolve:
 		l.note(Resolving{a.Key})
@@ -79,7 +85,7 @@ func (l *loop) work() {
 func (l *loop) carryOut(a Action) outcome {
 	switch a.Type {
 	case Start:
-		in, err := l.Actuator.Start(a.Entry, a.Token)
+		in, err := l.Actuator.Start(a.Entry, a.Token, a.Prefer)
 		return func(l *loop) { l.started(a, in, err) }
 	case Resolve:
 		reason, message, _ := startError(l.Actuator.Resolve(a.Entry))

@@ -135,9 +135,9 @@ type stuck struct {
 	free chan struct{}
 }
 
-func (s *stuck) Start(e *spec.Entry, token string) (*observe.Instance, error) {
+func (s *stuck) Start(e *spec.Entry, token string, prefer spec.PortMap) (*observe.Instance, error) {
 	<-s.free
-	return s.machine.Start(e, token)
+	return s.machine.Start(e, token, prefer)
 }
 
 // A child that was taken over is known before the first look: its end counts,

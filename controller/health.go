@@ -281,14 +281,16 @@ func spread(id spec.Instance, kind ProbeKind, limit time.Duration) time.Duration
 	return time.Duration(float64(limit) * float64(h.Sum32()) / math.MaxUint32)
 }
 
-// stopUnhealthy stops what its probes have given up, and gives the others.
+// stopUnhealthy stops what its probes have given up, and gives the others. The
+// probes are those of the new manifest: what a BlueGreen is to replace may not
+// have what they ask for, and runs until the new one is ready.
 func (p *planner) stopUnhealthy(s *situation, live []*observe.Instance) (healthy []*observe.Instance) {
 	if s.entry == nil || s.entry.Object == nil || s.entry.Gone() || !isProbed(&s.entry.Object.Spec) {
 		return live
 	}
 	for _, in := range live {
 		hl := p.w.healthOf(s.entry, s.history, in)
-		if hl.failed == "" {
+		if hl.failed == "" || isBlueGreen(s.entry) && outdated(s, in) {
 			healthy = append(healthy, in)
 			continue
 		}

@@ -39,6 +39,11 @@ type KeyHistory struct {
 	Last *spec.Termination `json:"last,omitempty"`
 	// Failure is the last failed start, if no start has worked since.
 	Failure *StartFailed `json:"failure,omitempty"`
+	// Ports are those of the instance that was last started, or was last known to
+	// be gone: the next one keeps them while they are free.
+	Ports spec.PortMap `json:"ports,omitempty"`
+	// Replacement is the one that is under way or was given up; nil for none.
+	Replacement *Replacement `json:"replacement,omitempty"`
 	// Policy is how an instance is stopped of which nothing else is known: that
 	// of the last start, which may never have been reported.
 	Policy StopPolicy `json:"policy,omitzero"`
@@ -55,6 +60,9 @@ type KeyHistory struct {
 	Resolving bool `json:"-"`
 	// Resolved is the outcome of the last one.
 	Resolved *Resolved `json:"-"`
+	// Successor is the last instance that was ready beside one that it is to
+	// replace.
+	Successor Succeeds `json:"-"`
 	// Probes are what is known of the health of Instances.
 	Probes []ProbeState `json:"-"`
 }

@@ -32,8 +32,9 @@ type Actuator interface {
 	// Start spawns one instance of the entry and returns it once the program
 	// has been executed (and, in a scope, is in it). The token becomes the
 	// random part of the instance's name. A failed start has left no process;
-	// its error is a StartError, which says what was signalled to that end.
-	Start(e *spec.Entry, token string) (*observe.Instance, error)
+	// its error is a StartError, which says what was signalled to that end. A port
+	// that is allocated is the one in prefer, if that is free.
+	Start(e *spec.Entry, token string, prefer spec.PortMap) (*observe.Instance, error)
 	// Signal sends sig to the group of the main process and to each verified
 	// member outside it (as far as the kill mode reaches), then SIGCONT.
 	// SIGKILL uses the cgroup where there is one. Every process is verified

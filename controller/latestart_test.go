@@ -21,7 +21,7 @@ type lateStart struct {
 	once sync.Once
 }
 
-func (l *lateStart) Start(e *spec.Entry, token string) (*observe.Instance, error) {
+func (l *lateStart) Start(e *spec.Entry, token string, _ spec.PortMap) (*observe.Instance, error) {
 	l.mu.Lock()
 	l.main = l.spawn(simulated{key: e.Key, hash: e.Hash, main: true, onExit: spec.ExitStop, id: spec.NewInstance(token, uint64(l.pid+1))})
 	l.spawn(simulated{key: e.Key, hash: e.Hash, onExit: spec.ExitStop, id: l.main.id, lastMain: l.main.Ident, deaf: true})
@@ -75,9 +75,9 @@ type wrapperFailed struct{ error }
 
 func (wrapperFailed) StartReason() spec.Reason { return spec.ReasonWrapperFailed }
 
-func (s *slowScope) Start(e *spec.Entry, token string) (*observe.Instance, error) {
+func (s *slowScope) Start(e *spec.Entry, token string, prefer spec.PortMap) (*observe.Instance, error) {
 	if s.main != nil {
-		return s.machine.Start(e, token)
+		return s.machine.Start(e, token, prefer)
 	}
 	s.mu.Lock()
 	s.main = s.spawn(simulated{key: e.Key, hash: e.Hash, main: true, onExit: spec.ExitStop, id: spec.NewInstance(token, uint64(s.pid+1))})

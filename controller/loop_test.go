@@ -339,13 +339,20 @@ var disturbances = []disturbance{
 		w.edits++
 		k := w.some()
 		n := int32(1 + w.edits%2)
-		w.entries[k] = entry(k, spec.Hash(fmt.Sprintf("h%d", w.edits)), func(s *spec.Spec) { s.Replicas = &n })
+		w.entries[k] = entry(k, spec.Hash(fmt.Sprintf("h%d", w.edits)), func(s *spec.Spec) {
+			s.Replicas = &n
+			if w.edits%3 == 0 {
+				s.Strategy = spec.Strategy{Type: spec.BlueGreen, ProgressDeadlineSeconds: 3600}
+			}
+		})
 		w.publish()
 	}},
 	{"suspend", func(w *wishes) {
 		k := w.some()
 		if e := w.entries[k]; e != nil {
-			w.entries[k] = entry(k, e.Hash, func(s *spec.Spec) { s.Suspend = !e.Object.Spec.Suspend })
+			w.entries[k] = entry(k, e.Hash, func(s *spec.Spec) {
+				s.Suspend, s.Strategy = !e.Object.Spec.Suspend, e.Object.Spec.Strategy
+			})
 			w.publish()
 		}
 	}},

@@ -95,7 +95,7 @@ func (m *machine) spawn(p simulated) *simulated {
 	return &p
 }
 
-func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) {
+func (m *machine) Start(e *spec.Entry, token string, _ spec.PortMap) (*observe.Instance, error) {
 	m.pause()
 	m.mu.Lock()
 	defer m.pauseUnlocked()
@@ -107,7 +107,7 @@ func (m *machine) Start(e *spec.Entry, token string) (*observe.Instance, error) 
 	if now := m.set.Lookup(e.Key); now != nil { // an older start may be the later one to run
 		most = max(most, replicas(now))
 	}
-	if live := m.mains(e.Key); live >= most {
+	if live := m.mains(e.Key); live >= most+count(isBlueGreen(e)) {
 		m.fault("%v was started although %d of %d run", e.Key, live, most)
 	}
 	p := m.spawn(simulated{

@@ -81,6 +81,11 @@ func OccurrencesOf(e Event) []Occurrence {
 		return one(Occurrence{Time: e.At, Type: HasWritten, Key: e.Key.String(), Instance: e.ID, Message: e.Line})
 	case Signalled:
 		return signalOccurrences(e)
+	case GaveUp:
+		return one(Occurrence{
+			Time: e.At, Type: WasRefused, Key: e.Key.String(), Hash: e.Hash, Reason: spec.ReasonDeadlineExceeded,
+			Result: "not replaced", Message: e.Message + "; the former one runs on",
+		})
 	case Gone:
 		return one(Occurrence{Time: e.At, Type: IsGone, Key: e.Key.String(), Instance: e.ID})
 	case Resolved:

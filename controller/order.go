@@ -127,12 +127,12 @@ func (w *World) unsatisfied(d *spec.Dependency) Reason {
 
 // stands says that an instance can be relied upon: it is live, nobody stops it,
 // and it runs the program that its manifest asks for, or a former one that the
-// wanted one cannot replace.
+// wanted one cannot replace, or not before it is ready itself.
 func (w *World) stands(e *spec.Entry, h *KeyHistory, in *observe.Instance) bool {
 	if !in.Live() || h.stop(in.ID) != nil {
 		return false
 	}
-	return in.Hash == e.Hash || h != nil && h.Resolved != nil && h.Resolved.Hash == e.Hash && h.Resolved.Message != ""
+	return in.Hash == e.Hash || isBlueGreen(e) || h != nil && h.Resolved != nil && h.Resolved.Hash == e.Hash && h.Resolved.Message != ""
 }
 
 // hasCompleted says that a one-shot has done its work, as the manifest now has

@@ -44,6 +44,10 @@ func eventType(e Event) string {
 		return "Remembered"
 	case Forgotten:
 		return "Forgotten"
+	case GaveUp:
+		return "GaveUp"
+	case Reconsidered:
+		return "Reconsidered"
 	}
 	return fmt.Sprintf("%T", e)
 }
@@ -102,6 +106,10 @@ func decodeEvent(kind string, raw []byte) Event {
 		return decoded[Remembered](raw)
 	case "Forgotten":
 		return decoded[Forgotten](raw)
+	case "GaveUp":
+		return decoded[GaveUp](raw)
+	case "Reconsidered":
+		return decoded[Reconsidered](raw)
 	}
 	return nil
 }
@@ -148,8 +156,11 @@ func (l *loop) record(e Event) {
 	case Gone:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
-	case Forgotten:
+	case Forgotten, Reconsidered:
 		l.Ledger.Append(newRecord(e, l.Boot))
+	case GaveUp:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.Info("gave up the new program; the former one runs on", "workload", e.Key.String(), "hash", e.Hash, "cause", e.Message)
 	case Probed:
 		l.logProbe(&e)
 	case Resolved:

@@ -36,6 +36,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	if s.history != nil {
 		st.Restarts, st.LastTermination = s.history.Restarts, s.history.Last
 	}
+	s.servingFirst(w)
 	stay := s.sparedLast()
 	for _, in := range s.instances {
 		st.Instances = append(st.Instances, instanceStatus(w, s, in))
@@ -138,6 +139,8 @@ func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
 	switch {
 	case p.Blocked.Reason != "":
 		return spec.PhaseUnknown
+	case s.succession(w) != "":
+		return spec.PhaseRunning
 	case slices.ContainsFunc(s.instances, func(in *observe.Instance) bool {
 		return s.history.stop(in.ID) != nil && !spared(s.stopPolicy(in), in)
 	}):
@@ -174,6 +177,10 @@ func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Cond
 	}
 	verified := cond(verification(s))
 	stalled := cond(spec.CondStalled, spec.False, orRunning(why.Reason), "")
+	if r := s.givenUp(); r != nil {
+		progressing = cond(spec.CondProgressing, spec.False, spec.ReasonDeadlineExceeded, r.GivenUp)
+		stalled = cond(spec.CondStalled, spec.True, spec.ReasonDeadlineExceeded, r.GivenUp)
+	}
 	if needsPerson(why.Reason) || s.history != nil && s.history.Failure != nil && unacceptable(s.history.Failure.Reason) {
 		stalled.Status, stalled.Message = spec.True, st.Message
 	}
@@ -184,7 +191,9 @@ func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Cond
 			break
 		}
 	}
-	if ready.Status == spec.True && st.Instances[0].Hash != hash {
+	if beside := s.succession(w); ready.Status == spec.True && beside != "" {
+		ready.Reason, ready.Message = spec.ReasonSpecChanged, beside
+	} else if ready.Status == spec.True && st.Instances[0].Hash != hash {
 		ready.Status, ready.Reason, ready.Message = spec.False, spec.ReasonSpecChanged, "the running instance is not yet that of the manifest"
 	}
 	all := []spec.Condition{accepted, available, progressing, stalled, ready}
@@ -280,7 +289,8 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 		return true
 	}
 	switch r {
-	case spec.ReasonChecking, spec.ReasonSpecChanged, spec.ReasonDependencyWait, spec.ReasonDependentsFirst:
+	case spec.ReasonChecking, spec.ReasonSpecChanged, spec.ReasonDraining, spec.ReasonStarting, spec.ReasonBackOff,
+		spec.ReasonDependencyWait, spec.ReasonDependentsFirst:
 		return true
 	}
 	return false

@@ -26,13 +26,17 @@ func (p *planner) decide(s situation) {
 		p.shutDown(&s) // row 5
 		return
 	}
-	live := p.finishStops(&s)              // rows 6, 7
-	live = p.stopUnhealthy(&s, live)       // liveness and startup probes
-	live = p.stopSurplus(&s, live, wanted) // rows 8, 9
-	live = p.restartDependent(&s, live, wanted)
+	p.reconsider(&s)
+	live := p.finishStops(&s)        // rows 6, 7
+	live = p.stopUnhealthy(&s, live) // liveness and startup probes
+	b := p.besides(&s, live, wanted)
+	live = p.stopSurplus(&s, live, wanted, b) // rows 8, 9
+	if b == nil {
+		live = p.restartDependent(&s, live, wanted)
+	}
 	p.watchAll(&s, live)
-	p.stopRemains(&s)                        // row 10
-	if p.replaceOutdated(&s, live, wanted) { // row 11
+	p.stopRemains(&s)                           // row 10
+	if p.replaceOutdated(&s, live, wanted, b) { // row 11
 		return
 	}
 	// Row 12: what is live and has the right hash is kept, whoever spawned it.
@@ -46,7 +50,7 @@ func (p *planner) asWanted(s *situation) bool {
 	if e == nil || e.Object == nil || e.Gone() || p.w.Shutdown != NotShuttingDown {
 		return false
 	}
-	if h := s.history; h != nil && (len(h.Starting)+len(h.Stops) > 0 || h.Failure != nil) {
+	if h := s.history; h != nil && (len(h.Starting)+len(h.Stops) > 0 || h.Failure != nil || h.Replacement != nil) {
 		return false
 	}
 	if len(s.instances) != replicas(e) {
@@ -136,7 +140,10 @@ func (p *planner) finishStops(s *situation) (live []*observe.Instance) {
 
 // stopSurplus stops what is not wanted (row 8) and what is too many (rows 8 and
 // 9): those with another hash first, then the newest. It gives what stays.
-func (p *planner) stopSurplus(s *situation, live []*observe.Instance, wanted int) []*observe.Instance {
+func (p *planner) stopSurplus(s *situation, live []*observe.Instance, wanted int, b *beside) []*observe.Instance {
+	if b != nil {
+		return p.stopBeside(s, b, wanted)
+	}
 	surplus := len(live) - wanted
 	if surplus <= 0 {
 		return live
@@ -203,47 +210,6 @@ func (p *planner) looked(in *observe.Instance) bool {
 	}
 	p.look = true
 	return false
-}
-
-// replaceOutdated stops instances that run another program than the wanted one,
-// one at a time, once the new program is known to be there: row 11. It says
-// whether the key is done with for now.
-func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted int) bool {
-	var outdated *observe.Instance
-	for _, in := range live {
-		if in.Hash != s.entryHash() && (outdated == nil || compareAge(in, outdated) < 0) {
-			outdated = in
-		}
-	}
-	if outdated == nil || s.entry == nil || s.entry.Object == nil {
-		return false
-	}
-	if p.waitsForDependency(s) {
-		return true
-	}
-	h := s.history
-	if h != nil && h.Resolving {
-		p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: "checking that the new program can be started"})
-		return true
-	}
-	if h == nil || h.Resolved == nil || h.Resolved.Hash != s.entry.Hash || p.resolveIsOld(h.Resolved) {
-		p.act(Action{Type: Resolve, Key: s.key, Entry: s.entry, Reason: spec.ReasonSpecChanged})
-		p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: "checking that the new program can be started"})
-		return true
-	}
-	if r := h.Resolved; r.Message != "" {
-		p.why(s.key, Reason{Reason: r.Reason, Detail: r.Message + "; the former one runs on", Until: r.At.Add(resolveAgain)})
-		return true
-	}
-	if len(s.instances) > len(live) || len(h.Starting) > 0 || len(live) < wanted {
-		return false // one at a time: the last one has not been replaced yet
-	}
-	p.stopInstance(s, outdated, spec.ReasonSpecChanged)
-	return true
-}
-
-func (p *planner) resolveIsOld(r *Resolved) bool {
-	return r.Message != "" && !p.w.Now.Before(r.At.Add(resolveAgain))
 }
 
 func (s *situation) entryHash() spec.Hash {

@@ -80,8 +80,8 @@ func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 		if e := s.entry; e != nil {
 			wl.Object, wl.File, wl.Line = e.Object, e.File, e.Line
 		}
-		if len(s.instances) > 0 {
-			wl.StartedAt = s.instances[0].StartedAt
+		if len(st.Instances) > 0 {
+			wl.StartedAt = st.Instances[0].StartedAt
 		}
 		v.Workloads = append(v.Workloads, wl)
 	}

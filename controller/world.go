@@ -79,10 +79,13 @@ const (
 	Listen
 	// Probe makes one attempt at the probe Kind of Instance.
 	Probe
+	// Note takes Event into the history: what was decided, and has to be
+	// remembered.
+	Note
 )
 
 func (t ActionType) String() string {
-	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe"}[t]
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Note"}[t]
 }
 
 // Action is one thing to do. It is data; the loop hands it to the room that can.
@@ -95,6 +98,9 @@ type Action struct {
 	Policy   StopPolicy        // Stop, Kill
 	Ports    []uint16          // Listen, sorted
 	Kind     ProbeKind         // Probe
+	Beside   bool              // Start: beside the instance that it is to replace
+	Event    Event             // Note
 	Token    string            // Start; given by the loop when it is handed out
+	Prefer   spec.PortMap      // Start; likewise
 	Reason   spec.Reason
 }

@@ -93,6 +93,10 @@ func (m *worldMaker) entry(k spec.Key) *spec.Entry {
 				OnRestart: pick(m, "on restart", spec.OnRestartIgnore, spec.OnRestartRestart),
 			})
 		}
+		if m.maybe("blue-green") {
+			s.Strategy = spec.Strategy{Type: spec.BlueGreen, ProgressDeadlineSeconds: pick[int32](m, "deadline", 1, 10, 60)}
+			s.Ports = pick(m, "allocated", nil, []spec.Port{{}})
+		}
 	})
 	switch rapid.IntRange(0, 9).Draw(m.t, "state of the manifest") {
 	case 0:
@@ -173,7 +177,16 @@ func (m *worldMaker) events(k spec.Key, ins []*observe.Instance) (es []Event) {
 	if m.maybe("dependencies noted") {
 		es = append(es, PolicyNoted{Key: k, Policy: usual, DependsOn: m.dependencies()})
 	}
+	switch rapid.IntRange(0, 5).Draw(m.t, "replacement") {
+	case 0:
+		es = append(es, StartAsked{Key: k, Token: "b", Hash: "a", At: t0.Add(-m.ago("tried")), Beside: true}, StartFailed{Key: k, Token: "b", Hash: "a", At: t0.Add(-m.ago("tried"))})
+	case 1:
+		es = append(es, GaveUp{Key: k, Hash: pick[spec.Hash](m, "hash", "a", "b"), Message: "no", At: t0.Add(-m.ago("gave up"))})
+	}
 	for _, in := range ins {
+		if m.maybe("succeeds") {
+			es = append(es, Succeeds{k, in.ID, t0.Add(-m.ago("ready"))})
+		}
 		es = append(es, Adopted{Key: k, Instance: recordOf(in, true)})
 		if m.maybe("stop under way") {
 			es = append(es, m.stop(k, in)...)

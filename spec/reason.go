@@ -76,6 +76,7 @@ const (
 	ReasonDependencyRenewed Reason = "DependencyRestarted"  // onRestart: Restart
 	ReasonDependentsFirst   Reason = "WaitingForDependents" // a stop in reverse order
 	ReasonDeadlineExceeded  Reason = "ProgressDeadlineExceeded"
+	ReasonDraining          Reason = "Draining" // the new one is ready; clients move to it
 )
 
 // Reasons of failed starts.
