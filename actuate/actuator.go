@@ -116,6 +116,7 @@ func (a *Actuator) LogPath(key spec.Key, id spec.Instance) string {
 // method may be called after it; a Start that waits for a scope fails.
 func (a *Actuator) Close() {
 	a.cancel()
+	a.endErrands()
 	a.logs.Close()
 	a.ports.ReleaseAll()
 	a.closeParts()

@@ -38,6 +38,17 @@ func (*Actuator) Spawned(int) bool { return true }
 // Watch refuses.
 func (*Actuator) Watch(observe.Ident) error { return ErrUnsupported }
 
+// Publish refuses.
+func (*Actuator) Publish(*spec.Entry, []spec.ServerEndpoint) (spec.MCPConfigFile, error) {
+	return spec.MCPConfigFile{}, ErrUnsupported
+}
+
+// Withdraw does nothing.
+func (*Actuator) Withdraw(spec.Key) error { return nil }
+
+// Published is empty.
+func (*Actuator) Published() []spec.Key { return nil }
+
 // Exits gives a channel on which nothing comes.
 func (*Actuator) Exits() <-chan observe.Exit { return nil }
 
@@ -53,6 +64,11 @@ func (*Actuator) Children() []observe.Ident { return nil }
 // RunHelper refuses.
 func (*Actuator) RunHelper(context.Context, []string, []string, string) (exitCode int, output string, err error) {
 	return -1, "", ErrUnsupported
+}
+
+// RunErrand refuses.
+func (*Actuator) RunErrand(context.Context, *spec.Entry, *observe.Instance, []string) error {
+	return ErrUnsupported
 }
 
 // Pause does nothing.

@@ -69,6 +69,7 @@ func (o *orphanage) close() {
 type end struct {
 	handle *handle
 	exit   observe.Exit
+	busy   bool // an errand of its instance was under way
 }
 
 // tellAlone notes which of the children that were just reaped have left nothing:
@@ -76,13 +77,13 @@ type end struct {
 // child has started and that lives is below an orphan, so that there would be
 // one. The exception is a process that was made its sibling (clone(2)
 // CLONE_PARENT) and has left the group; the next resync finds that one by its
-// markers.
+// markers. And what runs an errand for its instance is below a child of ours.
 func (r *reaper) tellAlone(ends []end) {
 	if len(ends) == 0 || !r.orphanage.empty(r.isOwn) {
 		return
 	}
 	for i := range ends {
-		if h := ends[i].handle; h.child {
+		if h := ends[i].handle; h.child && !ends[i].busy {
 			err := unix.PidfdSendSignal(h.fd, 0, nil, signalGroup)
 			ends[i].exit.Alone = errors.Is(err, unix.ESRCH)
 		}

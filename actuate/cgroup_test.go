@@ -46,6 +46,8 @@ func ownCgroup(t *testing.T) string {
 // killed through it, even where no handle could be proven.
 func TestStartInACgroup(t *testing.T) {
 	dir := ownCgroup(t)
+	errand := filepath.Join(t.TempDir(), "errand")
+	t.Setenv(envErrand, "cat /proc/self/cgroup >"+errand+"; exec sleep 100")
 	m := startMini(t, "controller", scope.Cgroup, entry(t, "sleep", "100"),
 		"/bin/sh", "-c", fmt.Sprintf(`echo $$ > %s/cgroup.procs && exec "$0"`, dir))
 	if m.Scope.Mode != observe.ScopeCgroup {
@@ -54,6 +56,9 @@ func TestStartInACgroup(t *testing.T) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", m.Main.PID))
 	if want := observe.ScopeName("test", m.ID) + "\n"; err != nil || !strings.HasSuffix(string(b), want) {
 		t.Errorf("the child is in %q, not in %q", b, want)
+	}
+	if got := outputIn(t, errand); strings.Contains(got, string(m.ID)) {
+		t.Errorf("an errand is in the cgroup of the instance, where it could hold up all starts: %q", got)
 	}
 	a := newActuator(t)
 	in := &observe.Instance{

@@ -25,7 +25,17 @@ type command struct {
 
 // commandOf resolves what an entry wants to run, with an environment that is
 // built afresh. The error is a *StartError.
-func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap) (c command, err error) {
+func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap) (command, error) {
+	c, err := a.surroundingsOf(e, spec.MarkersFor(e.Object, a.opts.Owner, id, e.Hash, ports))
+	if err != nil {
+		return c, err
+	}
+	return c, a.resolve(&c, e, spec.Argv(e.Object, c.env))
+}
+
+// surroundingsOf resolves all of a command but what is run: as whom, where, and
+// with which environment. The error is a *StartError.
+func (a *Actuator) surroundingsOf(e *spec.Entry, m spec.Markers) (c command, err error) {
 	o := e.Object
 	if c.account, err = a.accountOf(o.Spec.User); err != nil {
 		return c, err
@@ -36,25 +46,31 @@ func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap
 	if err := checkDir(c.dir); err != nil {
 		return c, err
 	}
-	c.markers = spec.MarkersFor(o, a.opts.Owner, id, e.Hash, ports)
+	c.markers = m
 	c.env, err = spec.Environ(o, spec.EnvInputs{
-		Inherit: a.opts.Environ, Files: e.Files, Dir: c.dir, Ports: ports, Markers: c.markers,
-		Account: accountEnviron(c.account),
+		Inherit: a.opts.Environ, Files: e.Files, Dir: c.dir, Ports: m.Ports, Markers: m,
+		Account: accountEnviron(c.account), MCPConfig: a.mcpConfigPath(e),
 	})
 	if err != nil {
 		return c, startErrorf(spec.ReasonEnvironment, "cannot build the environment: %v", err)
 	}
-	if c.argv = spec.Argv(o, c.env); len(c.argv) == 0 {
-		return c, startErrorf(spec.ReasonProgramNotFound, "cannot start: there is no command")
+	return c, nil
+}
+
+// resolve finds the program of a command line in the surroundings of a command.
+// The error is a *StartError.
+func (a *Actuator) resolve(c *command, e *spec.Entry, argv []string) (err error) {
+	if c.argv = argv; len(argv) == 0 {
+		return startErrorf(spec.ReasonProgramNotFound, "cannot start: there is no command")
 	}
-	name := c.argv[0]
+	name := argv[0]
 	if strings.HasPrefix(name, "~/") {
 		if name, err = spec.ResolvePath(name, e.Dir, a.opts.Home); err != nil {
-			return c, startErrorf(spec.ReasonProgramNotFound, "cannot find the program %s: %v", c.argv[0], err)
+			return startErrorf(spec.ReasonProgramNotFound, "cannot find the program %s: %v", argv[0], err)
 		}
 	}
 	c.program, err = resolveProgram(name, c.env, c.dir)
-	return c, err
+	return err
 }
 
 // rename gives the instance another name, in the markers and in the

@@ -10,10 +10,11 @@
 //
 // A guard process outlives us, and a new image of this program goes on with our
 // children: guard_linux.go, guardian_linux.go (the guard itself) and
-// heritage_linux.go.
+// heritage_linux.go. What agents are told of their MCP servers: mcpconfig.go.
 //
 // Start reading at actuator.go (what the room offers), then start.go (the walk
 // of one start), spawner.go (the thread that forks), reaper_linux.go (how ends
-// are noticed) and signal.go (how a stop reaches the tree). The sub-packages
+// are noticed), signal.go (how a stop reaches the tree) and errand_linux.go (what
+// is run for an instance beside its program). The sub-packages
 // scope, journal and lock stand on their own.
 package actuate

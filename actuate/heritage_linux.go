@@ -86,14 +86,19 @@ func (a *Actuator) Children() []observe.Ident { return a.reaper.roll.Children() 
 
 // Pause stops the reaping and gives the ends that were not delivered through
 // Exits. What ends from now on stays a zombie until Resume, or until the next
-// image takes it over.
+// image takes it over. Errands are ended, since the next image would not know of
+// them, and none begins.
 func (a *Actuator) Pause() []observe.Exit {
+	a.endErrands()
 	a.reaper.collecting.Lock()
 	return a.exits.Rest()
 }
 
 // Resume takes a Pause back.
-func (a *Actuator) Resume() { a.reaper.collecting.Unlock() }
+func (a *Actuator) Resume() {
+	a.reaper.collecting.Unlock()
+	a.reaper.errands.Resume()
+}
 
 // Bequeath says what the next image of this process needs to go on, and which
 // descriptors must stay open for it.

@@ -3,6 +3,7 @@
 package actuate
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -37,9 +38,15 @@ func playController() {
 		fatal(err)
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(started{in.LastMain, in.ID, in.Log, in.Scope})
+	if script := os.Getenv(envErrand); script != "" {
+		fatal(a.RunErrand(context.Background(), &e, in, []string{"/bin/sh", "-c", script}))
+	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	a.Close()
 }
+
+// envErrand is a script that a miniController runs for its workload.
+const envErrand = "ACTUATE_TEST_ERRAND"
 
 // started is what a miniController says of its workload.
 type started struct {

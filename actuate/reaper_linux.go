@@ -41,6 +41,7 @@ type reaper struct {
 	// an orphan.
 	orphans   *orphanReaper
 	orphanage *orphanage
+	errands   *errands
 	// roll outlives us: who is a child of ours and not reaped yet.
 	roll *roll
 	done sync.WaitGroup
@@ -73,7 +74,7 @@ func newReaper(x *exits, sp *spawner, h *Heritage) (*reaper, error) {
 		return nil, err
 	}
 	r.roll, r.own = roll, own
-	r.orphans, r.orphanage = newOrphanReaper(sp, r), openOrphanage()
+	r.orphans, r.orphanage, r.errands = newOrphanReaper(sp, r), openOrphanage(), newErrands()
 	r.done.Go(r.run)
 	r.done.Go(r.orphans.run)
 	return r, nil
@@ -195,11 +196,11 @@ func (r *reaper) ended(fd int) (end, bool) {
 	h.ended = true
 	_ = unix.EpollCtl(r.epfd, unix.EPOLL_CTL_DEL, fd, nil)
 	r.leave(h)
-	exit := collect(h)
+	exit, busy := collect(h), r.errands.EndOf(h.ident)
 	if h.child && r.own[h.ident.PID] == h {
 		delete(r.own, h.ident.PID)
 	}
-	return end{h, exit}, true
+	return end{h, exit, busy}, true
 }
 
 // collect reaps a child, or finds out how another process has ended. A process

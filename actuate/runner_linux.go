@@ -76,6 +76,13 @@ func killChild(c child) error {
 // reap takes the status of a child that is not watched, and forgets it. The
 // exit code is -1 where a signal ended it.
 func (r *reaper) reap(c child) (exitCode int) {
+	exitCode, _ = r.reapStatus(c)
+	return exitCode
+}
+
+// reapStatus does the same and names the signal; 0 where it exited, or where its
+// status cannot be had.
+func (r *reaper) reapStatus(c child) (exitCode, signal int) {
 	defer r.disown(c.pid)
 	if id, err := identOf(c); err == nil {
 		r.roll.Leave(id)
@@ -84,10 +91,9 @@ func (r *reaper) reap(c child) (exitCode int) {
 	info, err := waitid(unix.P_PIDFD, c.fd, 0)
 	r.releasing.Unlock()
 	if err != nil || info.pid == 0 {
-		return -1
+		return -1, 0
 	}
-	code, _ := info.exitStatus()
-	return code
+	return info.exitStatus()
 }
 
 // boundedFile is a file in memory that cannot grow beyond size: writing more

@@ -48,7 +48,11 @@ func TestStartInASystemdScope(t *testing.T) {
 		o.Scopes = scope.Systemd
 		o.Environ = append(o.Environ, "XDG_RUNTIME_DIR="+dir)
 	})
-	in := mustStart(t, a, shell(t, `echo "$PROC_CONTROLLER_INSTANCE"; sleep 100 & wait`))
+	e := shell(t, `echo "$PROC_CONTROLLER_INSTANCE"; sleep 100 & wait`)
+	in := mustStart(t, a, e)
+	if err := errandWithin(a, e, in, patience, "exit 0"); err != nil {
+		t.Errorf("an errand: %v", err)
+	}
 	if in.Scope.Mode != observe.ScopeSystemd || in.Scope.Unit != observe.ScopeName("test", in.ID)+".scope" {
 		t.Fatalf("scope %+v", in.Scope)
 	}

@@ -20,6 +20,9 @@ func steps(p Plan, name func(string) string) (out []string) {
 		if a.Instance != nil {
 			s += fmt.Sprint(members(a.Instance))
 		}
+		for _, server := range a.Servers {
+			s += " " + name(server.Name) + " at " + server.URL
+		}
 		out = append(out, s)
 	}
 	slices.Sort(out)
@@ -120,6 +123,9 @@ func checkStarts(t *rapid.T, w *World, k spec.Key, n int) {
 	if there+n > replicas(e)+surplus {
 		t.Errorf("%d starts of %v beside %d, want %d and %d", n, k, there, replicas(e), surplus)
 	}
+	if h := h.publication(); len(e.Object.Spec.MCPServers) > 0 && (h == nil || h.Servers == nil || h.Failures > 0 || h.Busy || h.Unsure) {
+		t.Errorf("%v is started before its file is known to be there: %+v", k, h)
+	}
 	for _, port := range e.Object.Spec.Ports {
 		if port.Port != 0 && w.Observed.Listeners[uint16(port.Port)].Listening {
 			t.Errorf("%v is started although port %d is held", k, port.Port)
@@ -217,8 +223,12 @@ func renamed(w World, name func(string) string) World {
 	for _, e := range w.Desired.Entries {
 		c := *e
 		c.Key = key(e.Key)
-		if c.Object != nil {
-			o := *c.Object
+		if e.Object != nil {
+			o := *e.Object
+			o.Spec.MCPServers = slices.Clone(o.Spec.MCPServers)
+			for i := range o.Spec.MCPServers {
+				o.Spec.MCPServers[i].Name = name(o.Spec.MCPServers[i].Name)
+			}
 			o.Spec.DependsOn = slices.Clone(o.Spec.DependsOn)
 			for i := range o.Spec.DependsOn {
 				o.Spec.DependsOn[i].Name = name(o.Spec.DependsOn[i].Name)
@@ -246,6 +256,14 @@ func renamed(w World, name func(string) string) World {
 		c.DependsOn = slices.Clone(k.DependsOn)
 		for i := range c.DependsOn {
 			c.DependsOn[i] = key(c.DependsOn[i])
+		}
+		if c.Publication != nil {
+			pb := c.publicationCopy()
+			pb.Servers = slices.Clone(pb.Servers)
+			for i := range pb.Servers {
+				pb.Servers[i].Name = name(pb.Servers[i].Name)
+			}
+			c.Publication = &pb
 		}
 		next.History.keys = append(next.History.keys, &c)
 	}

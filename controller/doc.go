@@ -30,7 +30,8 @@
 //
 // What happened is told in three ways: to the ledger, which restores the history
 // (record.go), to the event log, for people (occurrence.go), and to the log of
-// the program. A reap (reap.go) is the same loop with nothing wanted. What a plan
+// the program. What agents are told of their servers is in servers.go. A reap
+// (reap.go) is the same loop with nothing wanted. What a plan
 // has in mind for one process, prospect.go says.
 //
 // Start reading at world.go, then decide.go, rows.go and start.go, then loop.go.

@@ -261,6 +261,7 @@ func (e Exited) fold(k *KeyHistory) {
 	}
 	k.dropProbes(e.ID)
 	k.replaced(e.Hash)
+	k.doubtPublication()
 	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
 		return
 	}

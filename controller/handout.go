@@ -37,6 +37,8 @@ func (l *loop) hand(a Action, now time.Time) {
 		})
 	case Resolve:
 		l.note(Resolving{a.Key})
+	case Publish:
+		l.fold(Publishing{a.Key})
 	case Stop, Kill:
 		l.note(StopAsked{
 			Key: a.Key, ID: a.Instance.ID, Kill: a.Type == Kill, Reason: a.Reason, At: now,
@@ -92,6 +94,9 @@ func (l *loop) carryOut(a Action) outcome {
 		return func(l *loop) {
 			l.note(Resolved{Key: a.Key, Hash: a.Entry.Hash, Reason: reason, Message: message, At: time.Now()})
 		}
+	case Publish:
+		e := l.publish(a)
+		return func(l *loop) { l.note(e) }
 	default: // Stop, Kill
 		sent, err := l.Actuator.Signal(a.Instance, a.Signal, a.Policy.Mode)
 		return func(l *loop) {

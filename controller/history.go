@@ -65,6 +65,9 @@ type KeyHistory struct {
 	Successor Succeeds `json:"-"`
 	// Probes are what is known of the health of Instances.
 	Probes []ProbeState `json:"-"`
+	// Publication is what is known of the file of an agent that uses servers; nil
+	// where there is none. It is replaced, never changed.
+	Publication *Publication `json:"-"`
 }
 
 // InstanceRecord is what is remembered of a spawn.

@@ -56,6 +56,15 @@ type Actuator interface {
 	Forget(in *observe.Instance)
 	// LastLine gives the last line of an output file, for a person.
 	LastLine(log string) string
+	// Publish writes the file that tells an agent where its servers are, whole or
+	// not at all, and only where it says something else. A server whose URL is
+	// empty is left as the file has it. The path depends on the key alone; all
+	// instances share the file. The error is a StartError.
+	Publish(e *spec.Entry, servers []spec.ServerEndpoint) (spec.MCPConfigFile, error)
+	// Withdraw removes that file; that there is none is no error.
+	Withdraw(agent spec.Key) error
+	// Published names the agents for which there is such a file.
+	Published() []spec.Key
 }
 
 // Prober asks workloads whether they work. Its methods may be called from many

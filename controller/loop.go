@@ -66,10 +66,12 @@ type outcome func(*loop)
 // run wakes, folds in all that is waiting, decides, hands out, sleeps.
 func (l *loop) run(ctx context.Context) {
 	l.timer = time.NewTimer(resyncEvery)
+	l.due = time.Now().Add(resyncEvery)
 	defer l.timer.Stop()
 	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
 	defer func() { l.probing.cancel() }()
 	l.scan(observe.Full)
+	l.findPublished()
 	stop := ctx.Done()
 	for !l.finished() {
 		calm := false

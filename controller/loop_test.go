@@ -272,6 +272,8 @@ func newWishes(m *machine) *wishes {
 		k := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", i)}
 		w.entries[k] = entry(k, "h0")
 	}
+	w.entries[files] = entry(files, "h0")
+	w.entries[reader] = entry(reader, "h0", uses("files"))
 	w.publish()
 	return w
 }
@@ -296,7 +298,7 @@ func (w *wishes) some() spec.Key {
 // calm mends everything that was disturbed.
 func (w *wishes) calm() {
 	w.m.mu.Lock()
-	w.m.failing, w.m.unready = false, false
+	w.m.failing, w.m.unready, w.m.full = false, false, false
 	for _, p := range w.m.procs {
 		p.veiled = false
 	}
@@ -323,6 +325,22 @@ func (w *wishes) compare() {
 				w.m.fault("%v: %v of %s is left", key, p.Ident, p.hash)
 			}
 		}
+	}
+	w.compareConfigs()
+}
+
+// compareConfigs holds what agents are told against where their servers are.
+func (w *wishes) compareConfigs() {
+	var want []spec.ServerEndpoint
+	for _, p := range w.m.procs {
+		if p.main && p.key == files && w.entries[reader] != nil {
+			e, _ := (*spec.MCP)(nil).Endpoint(files.Name, portsOf(p.Ident))
+			want = append(want, e)
+		}
+	}
+	// A server that is not there any more is where it was.
+	if got := w.m.configs[reader]; len(want) > 0 && !slices.Equal(got, want) || w.entries[reader] == nil && got != nil {
+		w.m.fault("the agent is told %v, want %v", got, want)
 	}
 }
 
@@ -371,6 +389,26 @@ var disturbances = []disturbance{
 	{"scans fail", func(w *wishes) { w.m.mu.Lock(); w.m.failing = true; w.m.mu.Unlock() }},
 	{"scans work", func(w *wishes) { w.m.mu.Lock(); w.m.failing = false; w.m.mu.Unlock() }},
 	{"starts fail", func(w *wishes) { w.m.mu.Lock(); w.m.unready = true; w.m.mu.Unlock() }},
+	{"edit the server", func(w *wishes) {
+		w.edits++
+		w.entries[files] = entry(files, spec.Hash(fmt.Sprintf("h%d", w.edits)))
+		w.publish()
+	}},
+	{"crash of the server", func(w *wishes) { w.crash(func(p *simulated) bool { return p.main && p.key == files }) }},
+	{"remove the reader", func(w *wishes) { delete(w.entries, reader); w.publish() }},
+	{"want a reader", func(w *wishes) {
+		w.edits++
+		w.entries[reader] = entry(reader, spec.Hash(fmt.Sprintf("h%d", w.edits)), uses("files"))
+		w.publish()
+	}},
+	{"files cannot be written", func(w *wishes) { w.m.mu.Lock(); w.m.full = true; w.m.mu.Unlock() }},
+	{"files can be written", func(w *wishes) { w.m.mu.Lock(); w.m.full = false; w.m.mu.Unlock() }},
+	{"a file is deleted", func(w *wishes) {
+		w.m.mu.Lock()
+		delete(w.m.configs, reader)
+		w.m.lostAt = time.Now()
+		w.m.mu.Unlock()
+	}},
 	{"starts work", func(w *wishes) { w.m.mu.Lock(); w.m.unready = false; w.m.mu.Unlock() }},
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -30,6 +31,9 @@ type machine struct {
 	pid     int
 	failing bool // scans fail
 	unready bool // starts fail
+	full    bool // files cannot be written
+	configs map[spec.Key][]spec.ServerEndpoint
+	lostAt  time.Time // when somebody deleted one of them
 	faults  []string
 	did     []string // what was done since the last call of done
 }
@@ -51,7 +55,7 @@ type simulated struct {
 func newMachine(seed uint64) *machine {
 	return &machine{
 		rand: rand.New(rand.NewPCG(seed, 1)), sets: make(chan *spec.Set, 1),
-		exits: make(chan observe.Exit, 4096), procs: map[observe.Ident]*simulated{}, pid: 100,
+		exits: make(chan observe.Exit, 4096), procs: map[observe.Ident]*simulated{}, pid: 100, configs: map[spec.Key][]spec.ServerEndpoint{},
 	}
 }
 
@@ -110,6 +114,10 @@ func (m *machine) Start(e *spec.Entry, token string, _ spec.PortMap) (*observe.I
 	if live := m.mains(e.Key); live >= most+count(isBlueGreen(e)) {
 		m.fault("%v was started although %d of %d run", e.Key, live, most)
 	}
+	// That it was deleted is noticed by a resync.
+	if m.configs[e.Key] == nil && len(e.Object.Spec.MCPServers) > 0 && time.Since(m.lostAt) > 2*resyncEvery {
+		m.fault("%v was started without the file that tells it of its servers", e.Key)
+	}
 	p := m.spawn(simulated{
 		key: e.Key, hash: e.Hash, main: true, onExit: e.Object.Spec.OnControllerExit,
 		id: spec.NewInstance(token, uint64(m.pid+1)), deaf: m.rand.IntN(4) == 0,
@@ -137,6 +145,7 @@ func (m *machine) mains(k spec.Key) (n int) {
 func (m *machine) instance(p *simulated) *observe.Instance {
 	in := &observe.Instance{
 		Key: p.key, ID: p.id, Hash: p.hash, OnExit: p.onExit, LastMain: p.lastMain, StartedAt: p.began,
+		Ports: portsOf(p.lastMain),
 	}
 	if p.main {
 		in.Main = &observe.Process{Ident: p.Ident, State: 'S', Threads: 1, Verdict: observe.Ours}
@@ -238,6 +247,51 @@ func (m *machine) Forget(in *observe.Instance) {
 			m.fault("%v was forgotten although %v runs", in.ID, p.Ident)
 		}
 	}
+}
+
+// portsOf are those of an instance: each has another one.
+func portsOf(main observe.Ident) spec.PortMap {
+	return spec.PortMap{{Name: "http", Port: 10_000 + uint16(main.PID)}}
+}
+
+func (m *machine) Publish(e *spec.Entry, servers []spec.ServerEndpoint) (spec.MCPConfigFile, error) {
+	m.pause()
+	m.mu.Lock()
+	defer m.pauseUnlocked()
+	if m.full {
+		return spec.MCPConfigFile{}, errTest
+	}
+	servers = spec.WithKnown(servers, spec.EncodeMCPConfig(m.configs[e.Key]))
+	written := !slices.Equal(m.configs[e.Key], servers)
+	if written {
+		m.did = append(m.did, "publish "+e.Key.String())
+	}
+	m.configs[e.Key] = servers
+	return spec.MCPConfigFile{Path: e.Key.Name + ".json", Servers: servers, Written: written}, nil
+}
+
+func (m *machine) Withdraw(k spec.Key) error {
+	m.pause()
+	m.mu.Lock()
+	defer m.pauseUnlocked()
+	if m.full {
+		return errTest
+	}
+	if proven, why, _ := m.set.Absence(k, time.Now()); !proven && time.Since(m.setAt) > 100*time.Millisecond && m.set.Lookup(k) == nil {
+		m.fault("the file of %v was removed although %s", k, why)
+	}
+	if m.mains(k) > 0 {
+		m.fault("the file of %v was removed although it runs", k)
+	}
+	m.did = append(m.did, "withdraw "+k.String())
+	delete(m.configs, k)
+	return nil
+}
+
+func (m *machine) Published() []spec.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(m.configs), spec.Key.Compare)
 }
 
 func (m *machine) LastLine(string) string { return "" }

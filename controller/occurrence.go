@@ -52,6 +52,9 @@ const (
 	HasExited  OccurrenceType = "Exited"
 	HasWritten OccurrenceType = "Output" // the last line of what has exited
 	IsGone     OccurrenceType = "Gone"   // nothing of the instance is left
+	// An agent was told where its MCP servers are, or could not be.
+	HasPublished    OccurrenceType = "Published"
+	HasNotPublished OccurrenceType = "PublishFailed"
 	// The verdict of a probe has changed; Message names the probe.
 	ProbeSucceeds OccurrenceType = "ProbeSucceeds"
 	ProbeFails    OccurrenceType = "ProbeFails"

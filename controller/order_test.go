@@ -118,7 +118,7 @@ func TestOrderOfStarts(t *testing.T) {
 			start := false
 			for _, a := range p.Actions {
 				start = start || a.Type == Start && a.Key == agent
-				if a.Key == agent && a.Type != Start {
+				if a.Key == agent && signalling(a) {
 					t.Errorf("%v of the agent", a.Type)
 				}
 			}

@@ -163,6 +163,8 @@ func (l *loop) record(e Event) {
 		l.Log.Info("gave up the new program; the former one runs on", "workload", e.Key.String(), "hash", e.Hash, "cause", e.Message)
 	case Probed:
 		l.logProbe(&e)
+	case Published:
+		l.logPublished(&e)
 	case Resolved:
 		if e.Message != "" {
 			l.Log.Info("cannot start the new program; the former one runs on", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)

@@ -39,6 +39,9 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	if len(s.instances) > len(live) || len(s.history.Starting) > 0 || len(live) < wanted {
 		return false // one at a time: the last one has not been replaced yet
 	}
+	if p.unpublished(s) {
+		return true
+	}
 	p.stopInstance(s, oldest, spec.ReasonSpecChanged)
 	return true
 }
@@ -219,7 +222,10 @@ func (p *planner) retire(s *situation, b *beside) {
 // is ready: not before its clients have had time to move. It is the place for
 // whatever else has to come first. That the former one is not ready is no
 // evidence that it has no clients: it may not have what the new probe asks for.
-func (p *planner) mayRetire(s *situation, _, successor *observe.Instance) (bool, Reason) {
+func (p *planner) mayRetire(s *situation, old, successor *observe.Instance) (bool, Reason) {
+	if p.published(s.key, old) {
+		return false, Reason{Reason: spec.ReasonDraining, Detail: "the new one is ready; the agents that use it are being told where it is"}
+	}
 	since := p.w.Now
 	if h := s.history; h != nil && h.Successor.ID == successor.ID {
 		since = h.Successor.Since

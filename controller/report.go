@@ -46,6 +46,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	}
 	st.Server, st.Card = s.verified()
 	st.Warnings = s.warnings(w)
+	s.reportPublication(&st)
 	st.Phase = phase(w, p, s, &st)
 	st.Conditions = conditions(w, s, &st, why)
 	ready := st.Conditions[len(st.Conditions)-1]
@@ -299,7 +300,8 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 // needsPerson says that nothing will change until somebody does something.
 func needsPerson(r spec.Reason) bool {
 	switch r {
-	case spec.ReasonCannotTell, spec.ReasonInvalid, spec.ReasonDependencyMissing, spec.ReasonDependencyCycle, spec.ReasonDependencyEndless:
+	case spec.ReasonCannotTell, spec.ReasonInvalid, spec.ReasonMCPConfig,
+		spec.ReasonDependencyMissing, spec.ReasonDependencyCycle, spec.ReasonDependencyEndless:
 		return true
 	}
 	return unacceptable(r)

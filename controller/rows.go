@@ -27,6 +27,7 @@ func (p *planner) decide(s situation) {
 		return
 	}
 	p.reconsider(&s)
+	p.publish(&s)
 	live := p.finishStops(&s)        // rows 6, 7
 	live = p.stopUnhealthy(&s, live) // liveness and startup probes
 	b := p.besides(&s, live, wanted)
@@ -67,6 +68,7 @@ func (p *planner) asWanted(s *situation) bool {
 	for _, in := range s.instances {
 		p.watch(s, in)
 	}
+	p.publish(s)
 	return true
 }
 
@@ -92,6 +94,8 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 				reason = spec.ReasonDeletionHeld
 			}
 			p.why(s.key, Reason{Reason: reason, Detail: why, Until: until})
+		} else if !proven && s.history.publication() != nil {
+			p.wake(until)
 		}
 		return 0, proven || p.w.Shutdown != NotShuttingDown
 	case e.Object == nil:

@@ -65,6 +65,7 @@ func (l *loop) scanned(s observe.Snapshot, depth observe.Depth) {
 	l.settle()
 	if depth != observe.Look {
 		l.forget()
+		l.doubtPublications()
 		l.listen(l.declaredPorts())
 		maps.DeleteFunc(l.early, func(_ observe.Ident, e observe.Exit) bool { return time.Since(e.At) > resyncEvery })
 	}
@@ -138,7 +139,7 @@ func (l *loop) forget() {
 	}
 	l.foldNoted()
 	for s := range situations(&l.world) {
-		if s.entry != nil || s.history == nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting)+len(s.history.Stops) > 0 {
+		if s.entry != nil || s.history == nil || s.history.Publication != nil || len(s.instances)+len(s.history.Instances)+len(s.history.Starting)+len(s.history.Stops) > 0 {
 			continue
 		}
 		if proven, _, _ := l.world.Desired.Absence(s.key, time.Now()); proven {

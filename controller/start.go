@@ -40,6 +40,9 @@ func (p *planner) startMissing(s *situation, wanted int) {
 		p.why(s.key, Reason{Reason: spec.ReasonBackOff, Detail: lastCrash(h), Until: until})
 		return
 	}
+	if p.unpublished(s) {
+		return
+	}
 	for range missing { // row 17
 		p.act(Action{Type: Start, Key: s.key, Entry: s.entry, Reason: startReason(h)})
 	}

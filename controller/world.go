@@ -82,25 +82,29 @@ const (
 	// Note takes Event into the history: what was decided, and has to be
 	// remembered.
 	Note
+	// Publish tells the agent Entry where its Servers are, or removes what told it
+	// so, where there are none.
+	Publish
 )
 
 func (t ActionType) String() string {
-	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Note"}[t]
+	return [...]string{"Start", "Stop", "Kill", "Resolve", "Look", "Listen", "Probe", "Note", "Publish"}[t]
 }
 
 // Action is one thing to do. It is data; the loop hands it to the room that can.
 type Action struct {
 	Type     ActionType
 	Key      spec.Key
-	Entry    *spec.Entry       // Start, Resolve, Probe
-	Instance *observe.Instance // Stop, Kill, Probe
-	Signal   int               // Stop, Kill
-	Policy   StopPolicy        // Stop, Kill
-	Ports    []uint16          // Listen, sorted
-	Kind     ProbeKind         // Probe
-	Beside   bool              // Start: beside the instance that it is to replace
-	Event    Event             // Note
-	Token    string            // Start; given by the loop when it is handed out
-	Prefer   spec.PortMap      // Start; likewise
+	Entry    *spec.Entry           // Start, Resolve, Probe, Publish
+	Instance *observe.Instance     // Stop, Kill, Probe
+	Signal   int                   // Stop, Kill
+	Policy   StopPolicy            // Stop, Kill
+	Ports    []uint16              // Listen, sorted
+	Kind     ProbeKind             // Probe
+	Beside   bool                  // Start: beside the instance that it is to replace
+	Event    Event                 // Note
+	Servers  []spec.ServerEndpoint // Publish
+	Token    string                // Start; given by the loop when it is handed out
+	Prefer   spec.PortMap          // Start; likewise
 	Reason   spec.Reason
 }

@@ -97,6 +97,9 @@ func (m *worldMaker) entry(k spec.Key) *spec.Entry {
 			s.Strategy = spec.Strategy{Type: spec.BlueGreen, ProgressDeadlineSeconds: pick[int32](m, "deadline", 1, 10, 60)}
 			s.Ports = pick(m, "allocated", nil, []spec.Port{{}})
 		}
+		if k.Kind == spec.KindAgent && m.maybe("uses servers") {
+			s.MCPServers = []spec.ServerRef{{Name: pick(m, "server", "w0", "w1", "w2", "w3")}}
+		}
 	})
 	switch rapid.IntRange(0, 9).Draw(m.t, "state of the manifest") {
 	case 0:
@@ -162,6 +165,7 @@ func (m *worldMaker) instance(k spec.Key) *observe.Instance {
 
 // events are what has happened to a key and its instances.
 func (m *worldMaker) events(k spec.Key, ins []*observe.Instance) (es []Event) {
+	es = append(es, m.publication(k)...)
 	switch rapid.IntRange(0, 4).Draw(m.t, "past") {
 	case 0:
 		es = append(es, exit(k, pick[spec.Hash](m, "hash", "a", "b"), rapid.IntRange(0, 1).Draw(m.t, "code"), m.ago("exit"))...)
@@ -237,4 +241,16 @@ func (m *worldMaker) ports(w *World) {
 		}
 		w.Observed.Listeners[port] = l
 	}
+}
+
+// publication is what is known of the file of an agent.
+func (m *worldMaker) publication(k spec.Key) []Event {
+	if k.Kind != spec.KindAgent {
+		return nil
+	}
+	known := Published{Key: k, At: t0.Add(-m.ago("published"))}
+	known.Servers = []spec.ServerEndpoint{at(pick(m, "server", "w0", "w1", "w2", "w3"), pick(m, "number", "80", "9000"))}
+	failed := Published{Key: k, At: known.At, Reason: spec.ReasonMCPConfig, Message: "full"}
+	return pick(m, "publication", nil, nil, []Event{known}, []Event{known, failed}, []Event{failed},
+		[]Event{known, Publishing{k}}, []Event{PublicationFound{k}}, []Event{known, PublicationDoubted{k}})
 }

@@ -32,6 +32,8 @@ type object struct {
 		Conditions             []condition
 		Instances              []instance
 		LastTermination        *termination
+		MCPConfig              string
+		Warnings               []condition
 	}
 }
 

@@ -38,6 +38,8 @@ func payload(name string) int {
 		return recordSignals(true)
 	case "squat":
 		return squat()
+	case "ask-servers":
+		return askServers()
 	case "become-root":
 		return becomeRoot()
 	}

@@ -9,5 +9,6 @@
 // other). Whose a process is, identity.go, gathering.go and descent.go decide,
 // as pure functions of a table of sightings; facts.go says in words what speaks
 // for and against. Where the bytes of that table come from, table_linux.go and
-// reader_linux.go say.
+// reader_linux.go say. question.go is what a workload can be asked; the
+// sub-package probe asks.
 package observe

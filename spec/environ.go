@@ -23,6 +23,8 @@ type EnvInputs struct {
 	// USER, LOGNAME, SHELL), as NAME=value. It takes the place of what is
 	// inherited, and of what leads to the places of the controller's user.
 	Account []string
+	// MCPConfig is the path of the file that EnvMCPConfig names; empty for none.
+	MCPConfig string
 }
 
 // defaultPath is what a child finds programs with where nothing says otherwise:
@@ -31,8 +33,8 @@ const defaultPath = "/bin:/usr/bin"
 
 // Environ builds the environment of a child, as NAME=value without duplicates,
 // in an order that depends on the inputs alone. A later one of these wins over
-// an earlier: what is inherited, the account, PWD and the ports, the env files,
-// env. The markers cannot be overridden.
+// an earlier: what is inherited, the account, PWD, the ports and MCP_CONFIG, the
+// env files, env. The markers cannot be overridden.
 //
 // It fails, naming the variable, for one that the kernel would not take, for a
 // required file that is not in Files, and for a file that cannot be understood
@@ -52,6 +54,9 @@ func Environ(o *Object, in EnvInputs) ([]string, error) {
 		e.set("PWD", in.Dir)
 	}
 	e.ports(in.Ports, o.Spec.Ports)
+	if in.MCPConfig != "" {
+		e.set(EnvMCPConfig, in.MCPConfig)
+	}
 	for _, from := range o.Spec.EnvFrom {
 		if err := e.envFile(from.File, in.Files); err != nil {
 			return nil, err

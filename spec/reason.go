@@ -91,6 +91,7 @@ const (
 	ReasonWrapperFailed    Reason = "WrapperFailed" // in a scope; the program may have run
 	ReasonLimitsNotApplied Reason = "LimitsNotApplied"
 	ReasonLogFile          Reason = "LogFileFailed"
+	ReasonMCPConfig        Reason = "MCPConfigFailed" // the file with the endpoints of its servers cannot be written
 	ReasonUserUnknown      Reason = "UserUnknown"
 	ReasonUserRefused      Reason = "UserRefused" // only root can start as another user
 )

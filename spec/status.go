@@ -77,6 +77,9 @@ type Status struct {
 	// says; nil before it was verified.
 	Server *ServerInfo `json:"server,omitempty"`
 	Card   *CardInfo   `json:"card,omitempty"`
+	// MCPConfig is the path of the file that tells an Agent where its MCP servers
+	// are.
+	MCPConfig string `json:"mcpConfig,omitempty"`
 	// Warnings are what a person should mend although the workload runs.
 	Warnings []Warning `json:"warnings,omitempty"`
 }

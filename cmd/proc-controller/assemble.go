@@ -13,6 +13,7 @@ import (
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/observe/probe"
 	"github.com/proc-controller/proc-controller/spec"
 	"github.com/proc-controller/proc-controller/spec/source"
 )
@@ -31,6 +32,7 @@ type machine struct {
 	lock       *lock.Lock
 	actuator   *actuate.Actuator
 	guard      *actuate.Guard // nil where there is none
+	prober     *probe.Prober
 	controller *controller.Controller
 	server     *api.Server
 	around     surroundings
@@ -82,6 +84,8 @@ func (m *machine) open(f *runFlags) error {
 		return err
 	}
 	m.closing(m.actuator.Close)
+	m.prober = newProber(m.actuator)
+	m.closing(m.prober.Close)
 	scanner, err := observe.NewScanner(observe.ScannerOptions{
 		Owner: m.place.owner, UID: m.place.uid, Spawned: m.actuator.Spawned,
 	})
@@ -91,7 +95,7 @@ func (m *machine) open(f *runFlags) error {
 	m.closing(func() { scanner.Close() })
 	m.postGuard(f, state, mode)
 	m.controller = controller.New(controller.Options{
-		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator,
+		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator, Prober: m.prober,
 		Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
 		HandedOver: m.heirloom != nil,
 		Boot:       observe.BootID(), PID: os.Getpid(),

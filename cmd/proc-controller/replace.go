@@ -144,6 +144,7 @@ func (r *replacing) replace(state []byte) error {
 	if err != nil {
 		return err
 	}
+	m.prober.Close() // or each image would leave a session at every MCP server
 	m.records.flush()
 	m.flushLog()
 	if m.signals.hangupIgnored && runtime.GOOS != "windows" {

@@ -19,10 +19,11 @@ var rooms = map[string][]string{
 	"spec":                {},
 	"spec/source":         {"spec"},
 	"observe":             {"spec"},
+	"observe/probe":       {"spec", "observe"},
 	"actuate":             {"spec", "observe"},
 	"controller":          {"spec", "observe"},
 	"controller/api":      {"spec", "observe", "controller"},
-	"cmd/proc-controller": {"spec", "spec/source", "observe", "actuate", "controller", "controller/api"},
+	"cmd/proc-controller": {"spec", "spec/source", "observe", "observe/probe", "actuate", "controller", "controller/api"},
 	"examples":            {},
 	"e2e":                 {}, // drives the binary and its files, as a user would
 	"hack":                {},
