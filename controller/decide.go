@@ -24,6 +24,7 @@ func Decide(w World) Plan {
 	for s := range situations(&w) {
 		p.decide(s)
 	}
+	p.holdStops()
 	p.stopOrphans()
 	p.handOutAttempts()
 	p.observe()
@@ -119,6 +120,8 @@ type planner struct {
 	listen map[uint16]bool
 	// attempts are those of probes that are due now or soon.
 	attempts []attempt
+	// dependencies are looked at only where somebody waits.
+	dependencies *dependencyGraph
 }
 
 func (p *planner) act(a Action) { p.plan.Actions = append(p.plan.Actions, a) }

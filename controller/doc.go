@@ -24,10 +24,11 @@
 //	Status      Report               the API          no
 //
 // Decide is total and pure; its rows are in rows.go, stop.go, replace.go, ports.go
-// and start.go; what goes before a stop signal is in hook.go, what is told of a
-// stdio server in stdio.go. Report makes status out of the same world and is never
-// on the way of a decision: it runs in the goroutine that asks, on values that do
-// not change.
+// and start.go. What its probes come to is in health.go, what depends on what in
+// order.go and stoporder.go, what goes before a stop signal in hook.go, what is told
+// of a stdio server in stdio.go. Report makes status out of the same world and is
+// never on the way of a decision: it runs in the goroutine that asks, on values
+// that do not change.
 //
 // What happened is told in three ways: to the ledger, which restores the history
 // (record.go), to the event log, for people (occurrence.go), and to the log of

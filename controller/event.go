@@ -23,6 +23,8 @@ type StartAsked struct {
 	At    time.Time `json:"at"`
 	// Policy is how what is started is to be stopped.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// DependsOn is what has to be stopped after it.
+	DependsOn []spec.Key `json:"dependsOn,omitempty"`
 	// Beside says that it starts beside the instance that it is to replace.
 	Beside bool `json:"beside,omitempty"`
 }
@@ -65,8 +67,9 @@ type Adopted struct {
 // PolicyNoted says how what runs of a key is to be stopped, where its manifest
 // says something else than what was noted of it.
 type PolicyNoted struct {
-	Key    spec.Key   `json:"key"`
-	Policy StopPolicy `json:"policy"`
+	Key       spec.Key   `json:"key"`
+	Policy    StopPolicy `json:"policy"`
+	DependsOn []spec.Key `json:"dependsOn,omitempty"`
 }
 
 // Watched says that the main process of an adopted instance is watched by
@@ -177,7 +180,7 @@ func (e Forgotten) EventKey() spec.Key   { return e.Key }
 
 func (e StartAsked) fold(k *KeyHistory) {
 	k.Starting = append(k.Starting, e)
-	k.Policy = e.Policy
+	k.Policy, k.DependsOn = e.Policy, e.DependsOn
 	if e.Beside && k.replacement(e.Hash) == nil {
 		k.Replacement = &Replacement{Hash: e.Hash, Since: e.At}
 	}
@@ -236,7 +239,7 @@ func (e Adopted) fold(k *KeyHistory) {
 }
 
 func (e PolicyNoted) fold(k *KeyHistory) {
-	k.Policy = e.Policy
+	k.Policy, k.DependsOn = e.Policy, e.DependsOn
 	for i := range k.Instances {
 		k.Instances[i].Policy = e.Policy
 	}

@@ -39,7 +39,7 @@ func (l *loop) hand(a Action, now time.Time) {
 		}
 		l.note(StartAsked{
 			Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: now,
-			Policy: policyOf(&a.Entry.Object.Spec), Beside: a.Beside,
+			Policy: policyOf(&a.Entry.Object.Spec), DependsOn: dependenciesOf(a.Entry), Beside: a.Beside,
 		})
 	case Resolve:
 		l.note(Resolving{a.Key})

@@ -49,6 +49,8 @@ type KeyHistory struct {
 	// Policy is how an instance is stopped of which nothing else is known: that
 	// of the last start, which may never have been reported.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// DependsOn are the workloads that it depends on, by its last manifest.
+	DependsOn []spec.Key `json:"dependsOn,omitempty"`
 	// Instances are the spawns that are known and not known to be gone.
 	Instances []InstanceRecord `json:"instances,omitempty"`
 

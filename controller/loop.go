@@ -234,9 +234,10 @@ func (l *loop) desire(set *spec.Set) {
 	}
 }
 
-// notePolicies sees to it that the ledger tells how each instance is stopped: a
-// guard knows no manifest. What was adopted has none noted, and a grace period
-// can change without a restart.
+// notePolicies sees to it that the ledger tells how each instance is stopped, and
+// after which others: a guard knows no manifest, and neither does whoever stops
+// what is removed. What was adopted has nothing noted, and a grace period or a
+// dependency can change without a restart.
 func (l *loop) notePolicies() {
 	l.foldNoted()
 	for _, e := range l.world.Desired.Entries {
@@ -245,8 +246,10 @@ func (l *loop) notePolicies() {
 			continue
 		}
 		policy := policyOf(&e.Object.Spec)
-		if slices.ContainsFunc(k.Instances, func(r InstanceRecord) bool { return r.Policy != policy }) {
-			l.note(PolicyNoted{Key: e.Key, Policy: policy})
+		deps := dependenciesOf(e)
+		if slices.ContainsFunc(k.Instances, func(r InstanceRecord) bool { return r.Policy != policy }) ||
+			len(k.Instances) > 0 && !slices.Equal(deps, k.DependsOn) {
+			l.note(PolicyNoted{Key: e.Key, Policy: policy, DependsOn: deps})
 		}
 	}
 }
@@ -280,7 +283,8 @@ func (l *loop) shutDown(s Shutdown) {
 }
 
 // patience is how long a shutdown may take at most: the longest grace period of
-// what is stopped, and some time for what refuses.
+// what is stopped, once for each that has to wait for the one before, and some
+// time for what refuses.
 func (l *loop) patience() time.Duration {
 	longest := defaultGrace
 	for _, e := range l.world.Desired.Entries {
@@ -294,7 +298,8 @@ func (l *loop) patience() time.Duration {
 	if r := l.world.Reap; r != nil && r.Grace != nil {
 		longest = *r.Grace
 	}
-	return longest + 20*time.Second
+	// What others depend on is stopped after them.
+	return time.Duration(l.world.stopDepth())*(longest+5*time.Second) + 15*time.Second
 }
 
 // finished says that a shutdown has done all that it can.

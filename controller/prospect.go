@@ -155,7 +155,7 @@ func outdated(s *situation, in *observe.Instance) bool {
 // waits says that a reason of a key keeps its instances as they are for now.
 func waits(r spec.Reason) bool {
 	switch r {
-	case spec.ReasonAbsenceUnproven, spec.ReasonDeletionHeld, spec.ReasonInvalid:
+	case spec.ReasonAbsenceUnproven, spec.ReasonDeletionHeld, spec.ReasonInvalid, spec.ReasonDependentsFirst:
 		return true
 	}
 	return false

@@ -33,7 +33,7 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	if oldest == nil {
 		return false
 	}
-	if !p.resolved(s) {
+	if p.waitsForDependency(s) || !p.resolved(s) {
 		return true
 	}
 	if len(s.instances) > len(live) || len(s.history.Starting) > 0 || len(live) < wanted {

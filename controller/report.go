@@ -148,6 +148,8 @@ func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
 		return s.history.stop(in.ID) != nil && !spared(s.stopPolicy(in), in)
 	}):
 		return spec.PhaseStopping
+	case live > 0 && p.Why[s.key].Reason == spec.ReasonDependentsFirst:
+		return spec.PhaseStopping
 	case starting:
 		return spec.PhaseStarting
 	case live > 0:
@@ -293,7 +295,8 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 		return true
 	}
 	switch r {
-	case spec.ReasonChecking, spec.ReasonSpecChanged, spec.ReasonDraining, spec.ReasonStarting, spec.ReasonBackOff:
+	case spec.ReasonChecking, spec.ReasonSpecChanged, spec.ReasonDraining, spec.ReasonStarting, spec.ReasonBackOff,
+		spec.ReasonDependencyWait, spec.ReasonDependentsFirst:
 		return true
 	}
 	return false
@@ -301,7 +304,12 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 
 // needsPerson says that nothing will change until somebody does something.
 func needsPerson(r spec.Reason) bool {
-	return r == spec.ReasonCannotTell || r == spec.ReasonInvalid || r == spec.ReasonMCPConfig || unacceptable(r)
+	switch r {
+	case spec.ReasonCannotTell, spec.ReasonInvalid, spec.ReasonMCPConfig,
+		spec.ReasonDependencyMissing, spec.ReasonDependencyCycle, spec.ReasonDependencyEndless:
+		return true
+	}
+	return unacceptable(r)
 }
 
 // CarryTransitions keeps the transition times of conditions whose value has not

@@ -32,6 +32,9 @@ func (p *planner) decide(s situation) {
 	live = p.stopUnhealthy(&s, live) // liveness and startup probes
 	b := p.besides(&s, live, wanted)
 	live = p.stopSurplus(&s, live, wanted, b) // rows 8, 9
+	if b == nil {
+		live = p.restartDependent(&s, live, wanted)
+	}
 	p.watchAll(&s, live)
 	p.stopRemains(&s)                           // row 10
 	if p.replaceOutdated(&s, live, wanted, b) { // row 11
@@ -56,6 +59,9 @@ func (p *planner) asWanted(s *situation) bool {
 	}
 	for _, in := range s.instances {
 		if !in.Live() || in.Hash != e.Hash || isProbed(&e.Object.Spec) && p.w.healthOf(e, s.history, in).failed != "" {
+			return false
+		}
+		if len(e.Object.Spec.DependsOn) > 0 && p.renewed(s, in) != (spec.Key{}) {
 			return false
 		}
 	}

@@ -26,6 +26,9 @@ func (p *planner) startMissing(s *situation, wanted int) {
 		p.why(s.key, r)
 		return
 	}
+	if missing > finished(s) && p.waitsForDependency(s) {
+		return
+	}
 	if p.portsHeld(s) { // row 14
 		return
 	}

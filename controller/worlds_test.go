@@ -16,8 +16,9 @@ import (
 // and things that cannot be told, likely or not. A decision has to be sound in
 // each of them, since what led there may be a mistake elsewhere.
 type worldMaker struct {
-	t *rapid.T
-	n int // processes so far
+	t    *rapid.T
+	n    int        // processes so far
+	keys []spec.Key // that may have a manifest
 }
 
 // aWorld draws one.
@@ -31,7 +32,9 @@ func aWorld(t *rapid.T) World {
 		w.Observed.Err = errTest
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "keys") {
-		k := spec.Key{Kind: pick(m, "kind", spec.KindAgent, spec.KindMCPServer), Name: fmt.Sprintf("w%d", i)}
+		m.keys = append(m.keys, spec.Key{Kind: pick(m, "kind", spec.KindAgent, spec.KindMCPServer), Name: fmt.Sprintf("w%d", i)})
+	}
+	for _, k := range m.keys {
 		if e := m.entry(k); e != nil {
 			w.Desired.Entries = append(w.Desired.Entries, e)
 		}
@@ -86,6 +89,13 @@ func (m *worldMaker) entry(k spec.Key) *spec.Entry {
 		if m.maybe("port") {
 			s.Ports = []spec.Port{{Port: pick[int32](m, "number", 0, 80, 81)}}
 		}
+		for _, on := range m.dependencies() {
+			s.DependsOn = append(s.DependsOn, spec.Dependency{
+				Kind: on.Kind, Name: on.Name,
+				Condition: pick(m, "condition", spec.DependencyStarted, spec.DependencyReady, spec.DependencyCompleted),
+				OnRestart: pick(m, "on restart", spec.OnRestartIgnore, spec.OnRestartRestart),
+			})
+		}
 		if m.maybe("blue-green") {
 			s.Strategy = spec.Strategy{Type: spec.BlueGreen, ProgressDeadlineSeconds: pick[int32](m, "deadline", 1, 10, 60)}
 			s.Ports = pick(m, "allocated", nil, []spec.Port{{}})
@@ -103,6 +113,19 @@ func (m *worldMaker) entry(k spec.Key) *spec.Entry {
 		e.Problems = []spec.Finding{{Message: "broken, the last good one stands"}}
 	}
 	return e
+}
+
+// dependencies are some of the keys, or one that is nowhere.
+func (m *worldMaker) dependencies() (on []spec.Key) {
+	switch rapid.IntRange(0, 9).Draw(m.t, "dependencies") {
+	case 0:
+		on = append(on, spec.Key{Kind: spec.KindAgent, Name: "w9"})
+	case 1, 2, 3, 4:
+		on = append(on, rapid.SampledFrom(m.keys).Draw(m.t, "dependency"))
+	case 5:
+		on = append(on, rapid.SliceOfNDistinct(rapid.SampledFrom(m.keys), 1, 2, rapid.ID).Draw(m.t, "dependencies")...)
+	}
+	return on
 }
 
 // proc is a process that nobody else is.
@@ -157,6 +180,9 @@ func (m *worldMaker) events(k spec.Key, ins []*observe.Instance) (es []Event) {
 	}
 	if m.maybe("resolve") {
 		es = append(es, Resolved{Key: k, Hash: "a", Message: pick(m, "message", "", "not found"), At: t0.Add(-m.ago("resolved"))})
+	}
+	if m.maybe("dependencies noted") {
+		es = append(es, PolicyNoted{Key: k, Policy: usual, DependsOn: m.dependencies()})
 	}
 	switch rapid.IntRange(0, 5).Draw(m.t, "replacement") {
 	case 0:
