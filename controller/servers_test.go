@@ -275,6 +275,11 @@ func TestLoopPublishes(t *testing.T) {
 		go next.Run(ctx)
 		m.publish(setOf(agent))
 		expect("adopted", third)
+		m.mu.Lock()
+		for _, p := range m.procs {
+			p.deaf = false // by chance, it would have to be killed
+		}
+		m.mu.Unlock()
 		m.publish(setOf())
 		expect("removed", nil, "signal Agent/reader", "withdraw Agent/reader")
 		cancel()
