@@ -14,10 +14,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// caller is an MCP client: before each call of a tool it looks into the file that
-// its agent was given, and keeps its session as long as that names the same URL.
+// caller is an MCP client: four times a second it looks into the file that its
+// agent was given, and keeps its session as long as that names the same URL.
 type caller struct {
 	path    string // of the file
+	looked  time.Time
 	session *mcp.ClientSession
 	url     string
 
@@ -28,11 +29,15 @@ type caller struct {
 
 // call makes one.
 func (c *caller) call(ctx context.Context) error {
-	config, err := readMCPConfig(c.path)
-	if err != nil {
-		return err
+	url := c.url
+	if time.Since(c.looked) > 250*time.Millisecond {
+		config, err := readMCPConfig(c.path)
+		if err != nil {
+			return err
+		}
+		url, c.looked = config.MCPServers["clock"].URL, time.Now()
 	}
-	if url := config.MCPServers["clock"].URL; url != c.url {
+	if url != c.url {
 		client := mcp.NewClient(&mcp.Implementation{Name: "caller", Version: "v1"}, nil)
 		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 			Endpoint: url, DisableStandaloneSSE: true, MaxRetries: -1,

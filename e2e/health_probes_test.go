@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -153,21 +154,22 @@ livenessProbe: {exec: {command: [sh, -c, 'echo "$PORT_HTTP $PORT_ADMIN" >`+r.fil
 }
 
 // The verdict on a process that is gone says nothing of the one that came after
-// it, however bad it is.
+// it, although that is asked the same.
 func TestLateVerdict(t *testing.T) {
 	t.Parallel()
-	asked, verdict, told := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	first := make(chan struct{}, 1)
-	first <- struct{}{}
+	var turn atomic.Int64
+	asked := []chan struct{}{make(chan struct{}), make(chan struct{})}
+	verdict, told := make(chan struct{}), make(chan struct{})
 	l, port := holdPort(t)
 	judge := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		select {
-		case <-first:
-			close(asked)
+		n := int(turn.Add(1)) - 1
+		if n < len(asked) {
+			close(asked[n])
+		}
+		if n == 0 {
 			<-verdict
 			w.WriteHeader(http.StatusInternalServerError)
 			close(told)
-		default:
 		}
 	})}
 	go judge.Serve(l)
@@ -175,13 +177,14 @@ func TestLateVerdict(t *testing.T) {
 
 	r := newRig(t)
 	r.write("a.yaml", agent("a", fmt.Sprintf(
-		"livenessProbe: {httpGet: {port: %d}, periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 1}\nbackoff: {initial: 10ms, max: 10ms}", port)))
+		"livenessProbe: {httpGet: {port: %d}, periodSeconds: 6, timeoutSeconds: 6, failureThreshold: 1}\nbackoff: {initial: 10ms, max: 10ms}", port)))
 	r.start()
 	o := r.running("agent/a")
-	receive(t, asked, "it is asked after")
+	receive(t, asked[0], "it is asked after")
 	p, _ := lookup(o.Status.PID)
 	end(p)
 	o = r.replaced("agent/a", o)
+	receive(t, asked[1], "the next one is asked after")
 	close(verdict)
 	receive(t, told, "the verdict is given")
 	throughout(t, 2*time.Second, "the next one runs on", func() error { return stillRuns(o.Status.PID) })
