@@ -18,7 +18,9 @@ func TestStoppedControllerBlamesNobody(t *testing.T) {
 	steady := r.patient("Agent", "steady", `
 readinessProbe: {httpGet: {path: /health}, periodSeconds: 1, failureThreshold: 1}
 livenessProbe: {httpGet: {path: /alive}, periodSeconds: 1, failureThreshold: 3}`)
-	asked := r.patient("Agent", "asked", `livenessProbe: {httpGet: {path: /alive}, periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 1}`)
+	asked := r.patient("Agent", "asked", `
+startupProbe: {httpGet: {path: /health}, periodSeconds: 1}
+livenessProbe: {httpGet: {path: /alive}, periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 1}`)
 	starting := r.patient("Agent", "starting", `startupProbe: {httpGet: {path: /health}, periodSeconds: 1, failureThreshold: 8}`)
 	starting.ails("sick", "not yet")
 	r.start()
