@@ -158,7 +158,7 @@ func checkKept(t *rapid.T, w *World, p Plan) {
 				continue
 			}
 			right++
-			if slices.ContainsFunc(p.Actions, func(a Action) bool { return signalling(a) && a.Instance.ID == in.ID }) {
+			if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.stops() && a.Instance.ID == in.ID }) {
 				stopped++
 			}
 		}

@@ -88,6 +88,24 @@ func TestLateVerdictIsDropped(t *testing.T) {
 	}
 }
 
+// Nor does one of an instance that is being stopped, which hangs up, or wakes: why
+// it was given up stands.
+func TestVerdictOfWhatIsStoppedIsDropped(t *testing.T) {
+	in := instance(files, "a", 1)
+	stopped := History{}.With(append(probed(Liveness, "+---", time.Minute), probed(Readiness, "+", time.Minute)...)...).
+		With(StopAsked{Key: files, ID: in.ID, Reason: spec.ReasonLivenessFailed, At: t0})
+	for _, late := range []Probed{{Kind: Liveness}, {Kind: Readiness, Err: "connection reset by peer", Failures: 1}} {
+		late.Key, late.ID, late.At, late.Successes = files, in.ID, t0.Add(time.Second), 1
+		h := stopped.With(ProbeAsked{Key: files, ID: in.ID, Kind: late.Kind, At: t0}, late).Of(files)
+		if got := h.lastProbeError(in.ID); got != "503" {
+			t.Errorf("after %+v the last error is %q", late, got)
+		}
+		if h.probe(in.ID, late.Kind).Busy {
+			t.Errorf("the %v probe is still under way", late.Kind)
+		}
+	}
+}
+
 // A port that somebody else listens on does not make a workload ready, whoever
 // answers there; and after a failure it is looked at anew whose it is.
 func TestReadinessNeedsItsOwnListener(t *testing.T) {

@@ -122,11 +122,26 @@ func (e ProbeAsked) fold(k *KeyHistory) {
 	st.AskedAt, st.Busy, st.Void = e.At, true, false
 }
 
-// The late answer of an instance that is gone finds no state, and is dropped.
 func (e Probed) fold(k *KeyHistory) {
-	if st := k.probe(e.ID, e.Kind); st != nil {
-		*st = st.with(&e)
+	if st, next := k.after(&e); st != nil {
+		*st = next
 	}
+}
+
+// after gives the state of a probe, and the one that an attempt makes of it. The
+// late answer of an instance that is gone finds no state, and is dropped. So is
+// that of one which is being stopped: it hangs up, or wakes, and neither says why
+// it was given up.
+func (k *KeyHistory) after(e *Probed) (st *ProbeState, next ProbeState) {
+	if st = k.probe(e.ID, e.Kind); st == nil {
+		return nil, ProbeState{}
+	}
+	if k.stop(e.ID) != nil {
+		next = *st
+		next.Busy, next.Void = false, false
+		return st, next
+	}
+	return st, st.with(e)
 }
 
 // with is the state after an attempt.

@@ -106,12 +106,9 @@ func slept(late, wall, monotonic time.Duration) bool {
 
 // logProbe says when a verdict changes.
 func (l *loop) logProbe(e *Probed) {
-	st := l.world.History.Of(e.Key).probe(e.ID, e.Kind)
-	if st == nil {
-		return
-	}
-	switch next := st.with(e); {
-	case next.Verdict == st.Verdict:
+	st, next := l.world.History.Of(e.Key).after(e)
+	switch {
+	case st == nil || next.Verdict == st.Verdict:
 	case next.Verdict == Passing:
 		log := l.Log
 		if e.Kind != Readiness && st.Verdict == NotKnown {

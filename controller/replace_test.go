@@ -200,7 +200,7 @@ func checkBlueGreen(t *rapid.T, w *World, p Plan, e *spec.Entry) {
 		if !in.Live() || h.stop(in.ID) != nil {
 			continue
 		}
-		stays := !slices.ContainsFunc(p.Actions, func(a Action) bool { return signalling(a) && a.Instance.ID == in.ID })
+		stays := !slices.ContainsFunc(p.Actions, func(a Action) bool { return a.stops() && a.Instance.ID == in.ID })
 		serves := in.Hash != e.Hash || w.ready(e, h, in)
 		before += count(true)
 		after += count(stays)

@@ -35,7 +35,19 @@ type object struct {
 		MCPConfig              string
 		Warnings               []condition
 		LastDeath              *dossier
+		Server                 *serverInfo
+		Card                   *cardInfo
 	}
+}
+
+type serverInfo struct {
+	Name, Version, ProtocolVersion, Era, URL string
+	Tools                                    int
+}
+
+type cardInfo struct {
+	Name, Version, URL string
+	Skills             int
 }
 
 type port struct {

@@ -122,6 +122,10 @@ func TestServerThroughNpx(t *testing.T) {
 	if got := speak(t, port); !slices.Contains(got, "echo") {
 		t.Errorf("tools = %q, want echo among them", got)
 	}
+	verified := r.until("mcp/everything", "is verified", func(o object) bool { return o.condition("Verified").Status == "True" })
+	if s := verified.Status.Server; s == nil || s.Name == "" || s.Version == "" || s.Tools != 13 || s.URL != clockURL(port) || s.Era != "Legacy" {
+		t.Errorf("it says of itself %+v", s)
+	}
 	chain := marked(r.owner)
 	if len(chain) < 3 {
 		t.Errorf("the chain is %v, want three processes", chain)

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,7 +15,7 @@ import (
 // strangerPayload as the first argument makes this test binary a process that
 // writes every signal that it gets into a file, which it makes when it is ready
 // for them. With SECRET in its environment nobody can read that, with LISTEN_ON
-// it listens there.
+// it listens there, and says to everybody that all is well.
 const strangerPayload = "e2e-stranger"
 
 func stranger(args []string) int {
@@ -24,7 +25,8 @@ func stranger(args []string) int {
 		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	}
 	if at := os.Getenv("LISTEN_ON"); at != "" {
-		defer listenAs([]string{"listens=" + at}).Close()
+		l := listenAs([]string{"listens=" + at})
+		go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "well") }))
 	}
 	f, err := os.OpenFile(args[0], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {

@@ -21,6 +21,7 @@ var payloads = map[string]func(args []string) int{
 	treePayload:     treeMember,
 	pidnsPayload:    pidns,
 	fosterPayload:   foster,
+	healthPayload:   health,
 	strangerPayload: stranger,
 	stuckPayload:    stuck,
 }

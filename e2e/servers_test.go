@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -25,10 +26,12 @@ func clock(port int) string {
 
 func clockURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d/mcp", port) }
 
-// unusedPort is one that nobody listens on, and that no connection gets.
+// unusedPort is one that nobody listens on, and that no connection and no other
+// test gets.
 func unusedPort(t *testing.T) int {
 	t.Helper()
-	for port := 21_000 + os.Getpid()%9_000; port < 32_000; port++ {
+	for range 1000 {
+		port := 21_000 + (os.Getpid()+int(portsUsed.Add(1)))%11_000
 		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			l.Close()
 			return port
@@ -37,6 +40,8 @@ func unusedPort(t *testing.T) int {
 	t.Fatal("no port is free")
 	return 0
 }
+
+var portsUsed atomic.Int64
 
 // finds waits until the file of the agent names the URL, and until the agent has
 // had an answer there.
