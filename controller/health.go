@@ -283,15 +283,15 @@ func spread(id spec.Instance, kind ProbeKind, limit time.Duration) time.Duration
 }
 
 // stopUnhealthy stops what its probes have given up, and gives the others. The
-// probes are those of the new manifest: what a BlueGreen is to replace may not
-// have what they ask for, and runs until the new one is ready.
+// probes are those of the new manifest: what is to be replaced may not have what
+// they ask for, and the new program may not be there to take its place.
 func (p *planner) stopUnhealthy(s *situation, live []*observe.Instance) (healthy []*observe.Instance) {
 	if s.entry == nil || s.entry.Object == nil || s.entry.Gone() || !isProbed(&s.entry.Object.Spec) {
 		return live
 	}
 	for _, in := range live {
 		hl := p.w.healthOf(s.entry, s.history, in)
-		if hl.failed == "" || isBlueGreen(s.entry) && outdated(s, in) {
+		if hl.failed == "" || outdated(s, in) {
 			healthy = append(healthy, in)
 			continue
 		}

@@ -127,6 +127,20 @@ func TestFormerOneOutlivesANewLivenessProbe(t *testing.T) {
 	}
 }
 
+// Nor does a new program that cannot be resolved cost the one that runs, where
+// that is to be stopped first: the new probes say nothing of it.
+func TestNewLivenessProbeStopsNothingThatCannotBeReplaced(t *testing.T) {
+	id := instance(files, "a", 1).ID
+	w := world(wants(entry(files, "b", probing("liveness"))), runs(instance(files, "a", 1)), happened(
+		Resolved{Key: files, Hash: "b", At: t0, Reason: spec.ReasonProgramNotFound, Message: "no such program"},
+		ProbeAsked{Key: files, ID: id, Kind: Liveness, At: t0},
+		Probed{Key: files, ID: id, Kind: Liveness, At: t0, Err: "no", Successes: 1, Failures: 1},
+	))
+	if got := said(Decide(w)); strings.Contains(got, "Stop") {
+		t.Errorf("%s, want the former one to be kept", got)
+	}
+}
+
 // What clients are sent to is what is ready, and of that the wanted program.
 func TestStatusInAReplacement(t *testing.T) {
 	want := wants(entry(files, "b", blueGreen))
