@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,8 +49,12 @@ func TestDecideHooks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := said(Decide(tt.w)); got != tt.want {
+			p := Decide(tt.w)
+			if got := said(p); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
+			}
+			if strings.HasPrefix(tt.want, "PreStop") && p.WakeAt.IsZero() {
+				t.Error("nothing wakes when its grace period is over")
 			}
 		})
 	}

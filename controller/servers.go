@@ -342,7 +342,7 @@ func (l *loop) logPublished(e *Published) {
 			l.Log.Info("cannot tell an agent where its MCP servers are", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)
 			l.Events.Append(Occurrence{Time: e.At, Type: HasNotPublished, Key: e.Key.String(), Reason: e.Reason, Message: e.Message})
 		}
-	case e.Written:
+	case e.Written && e.text() != "": // else nothing is known of them yet
 		l.Log.Info("told an agent where its MCP servers are", "workload", e.Key.String(), "file", e.Path)
 		l.Events.Append(Occurrence{Time: e.At, Type: HasPublished, Key: e.Key.String(), Message: e.text()})
 	}
