@@ -196,3 +196,18 @@ func TestEndDuringAHookIsPlanned(t *testing.T) {
 		t.Error(f)
 	}
 }
+
+// What is being stopped cannot be relied upon, although it still answers; and
+// once it is gone the status of a controller that ends says why.
+func TestStatusOfWhatIsBeingStopped(t *testing.T) {
+	in := instance(files, "a", 1)
+	asked := HookAsked{Key: files, ID: in.ID, Reason: spec.ReasonSuspended, At: t0, Policy: usual}
+	w := world(wants(entry(files, "a", hooked)), runs(in), happened(asked))
+	if st := Report(w, Decide(w))[files]; st.Ready || st.Instances[0].Ready || st.Phase != spec.PhaseStopping || st.Reason != spec.ReasonSuspended {
+		t.Errorf("%+v, want it to be stopping, and not ready", st)
+	}
+	w = world(wants(entry(files, "a")), func(w *World) { w.Shutdown = ShutdownGraceful })
+	if st := Report(w, Decide(w))[files]; st.Ready || st.Reason != spec.ReasonShutdown {
+		t.Errorf("%+v, want the reason of the shutdown", st)
+	}
+}
