@@ -31,13 +31,6 @@ func restartsWith(on ...spec.Key) func(*spec.Spec) {
 	}
 }
 
-// sortedWorld is world, in the order that its makers promise.
-func sortedWorld(change ...func(*World)) World {
-	w := world(change...)
-	sortWorld(&w)
-	return w
-}
-
 // agent is what depends on the server files in the tables.
 var agent = spec.Key{Kind: spec.KindAgent, Name: "agent"}
 

@@ -203,15 +203,10 @@ const (
 // run waits. What it has found true once is looked at again: all has to be true
 // at one moment.
 func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit time.Duration) error {
-	p, err := at.locate(thisHost())
+	client, p, err := at.client()
 	if err != nil {
 		return err
 	}
-	socket, err := p.socket()
-	if err != nil {
-		return err
-	}
-	client := api.NewClient(socket)
 	all, err := client.Workloads(ctx)
 	if err != nil {
 		return p.explain(err)
