@@ -32,7 +32,7 @@ func steps(p Plan, name func(string) string) (out []string) {
 func same(name string) string { return name }
 
 // signalling says that an action sends signals.
-func signalling(a Action) bool { return a.Type == Stop || a.Type == Kill }
+func signalling(a Action) bool { return a.stops() }
 
 // Safety, in every world: a signal goes to what was verified and may go, and a
 // start makes no twin.

@@ -184,9 +184,6 @@ func TestRestartWithADependency(t *testing.T) {
 func TestOrderOfStops(t *testing.T) {
 	suspended := func(s *spec.Spec) { s.Suspend = true }
 	shutdown := func(w *World) { w.Shutdown = ShutdownGraceful }
-	hooked := func(s *spec.Spec) {
-		s.Lifecycle.PreStop = &spec.Hook{Exec: &spec.ExecAction{Command: []string{"true"}}}
-	}
 	both := runs(instance(agent, "x", 1), instance(files, "a", 2))
 	noted := PolicyNoted{Key: agent, Policy: usual, DependsOn: []spec.Key{files}}
 	kept := instance(agent, "x", 1)
@@ -220,10 +217,12 @@ func TestOrderOfStops(t *testing.T) {
 		{"shutdown, what is left cannot be told", world(wants(depends, entry(files, "a")), runs(doubtful(agent, "x", 1), instance(files, "a", 2)), shutdown), "Stop files#2", false},
 		{"a second signal", world(wants(depends, entry(files, "a")), both, func(w *World) { w.Shutdown = ShutdownNow }), "Kill agent#1, Kill files#2", false},
 		{"a reap", world(both, shutdown, happened(noted), func(w *World) { w.Reap = &Reap{} }), "Stop agent#1, Stop files#2", false},
-		{"shutdown, with hooks", world(wants(entry(agent, "x", dependsOn("", files), hooked), entry(files, "a", hooked)), both, shutdown), "PreStop agent#1", true},
 		{"a circle", world(wants(depends, entry(files, "a", dependsOn("", agent))), both, shutdown), "Stop agent#1, Stop files#2", false},
 		{"both removed", world(both, happened(noted)), "Stop agent#1", true},
 		{"both removed, nothing noted", world(both), "Stop agent#1, Stop files#2", false},
+		{"shutdown, the dependent has a hook", world(wants(entry(agent, "x", hooked, dependsOn("", files)), entry(files, "a")), both, shutdown), "PreStop agent#1", true},
+		{"shutdown, the dependency has a hook", world(wants(depends, entry(files, "a", hooked)), both, shutdown), "Stop agent#1", true},
+		{"shutdown, both have a hook", world(wants(entry(agent, "x", hooked, dependsOn("", files)), entry(files, "a", hooked)), both, shutdown), "PreStop agent#1", true},
 		{"both suspended", world(wants(entry(agent, "x", suspended, dependsOn("", files)), entry(files, "a", suspended)), both), "Stop agent#1", true},
 		{"the dependency alone is suspended", world(wants(depends, entry(files, "a", suspended)), both), "Stop files#2", false},
 		{"the dependent is held a little longer", world(wants(held), both), "", true},

@@ -189,10 +189,10 @@ func TestPublishedNamesAnInstance(t *testing.T) {
 			w.Observed.Instances = []*observe.Instance{instance(reader, "a", 9), server}
 		}
 		p := planner{w: &w}
-		if got := p.published(files, server); got != tt.want {
+		if agent, got := p.published(files, server); got != tt.want || got && agent != reader {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
-		if p.published(other, server) {
+		if _, is := p.published(other, server); is {
 			t.Errorf("%s: a server that nobody uses is named", tt.name)
 		}
 	}

@@ -37,8 +37,8 @@ func (p *planner) holdStops() {
 	})
 }
 
-// canWait says that an action begins a stop, with its hook if it has one, that somebody asked for, and that is
-// no part of a replacement.
+// canWait says that an action begins a stop that somebody asked for, with its hook
+// or with its signal, and that is no part of a replacement.
 func (p *planner) canWait(a Action) bool {
 	if a.Type != Stop && a.Type != PreStop || p.w.History.Of(a.Key).stop(a.Instance.ID) != nil {
 		return false

@@ -188,8 +188,8 @@ func (a aim) unmet(o *api.Object, c spec.Condition) waitState {
 	switch {
 	case o.Status.Phase == spec.PhaseFailed, o.Status.Phase == spec.PhaseCompleted:
 		st.hopeless = true
-	case o.Spec == nil && c.Reason == spec.ReasonInvalid:
-		st.hopeless = true
+	case c.Reason == spec.ReasonInvalid:
+		st.hopeless = true // also where the last good one runs on: it takes an edit
 	}
 	return st
 }
@@ -217,6 +217,7 @@ func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit ti
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var lost error // why the controller does not answer any more
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		states := w.judge(keys, all)
 		switch {
@@ -231,12 +232,19 @@ func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit ti
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+			if lost != nil {
+				return p.explain(lost) // what was seen last says nothing any more
+			}
 			return w.timedOut(std, keys, states, limit)
 		}
-		// A controller that is being replaced is not there for a moment.
-		if next, err := client.Workloads(ctx); err == nil {
-			all = next
-		} else if ctx.Err() == nil && !errors.Is(err, api.ErrNotRunning) {
+		next, err := client.Workloads(ctx)
+		switch {
+		case err == nil:
+			all, lost = next, nil
+		case ctx.Err() != nil:
+		case errors.Is(err, api.ErrNotRunning):
+			lost = err // for a moment, while it is being replaced
+		default:
 			return err
 		}
 	}
