@@ -9,7 +9,7 @@ import (
 
 // maxProbing bounds the attempts that are made at one time. They have a bound of
 // their own, so that servers which do not answer delay no start and no stop.
-const maxProbing = 64
+const maxProbing = 256
 
 // prober is what the loop keeps of attempts on their way.
 type prober struct {

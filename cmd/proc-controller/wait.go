@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func newWait(std streams, at *placeFlags) *cobra.Command {
 It ends with exit code 0 once it is true of every one, and with 1 when the time
 is over, with a line for each that says why it is not. It ends at once where it
 can no longer become true: a workload that runs once has failed, a manifest is
-invalid.
+invalid. One that runs once and has completed is as good as ready.
 
 A workload that is not there yet is waited for, too. --all and -l take what there
 is when the wait begins.`,
@@ -151,6 +152,7 @@ func (a aim) String() string {
 // waitState is what is to be said of one workload that is waited for.
 type waitState struct {
 	met      bool
+	as       string // what it is, where that is not what was asked for
 	hopeless bool // it can no longer become true
 	why      string
 }
@@ -186,6 +188,8 @@ func (a aim) unmet(o *api.Object, c spec.Condition) waitState {
 		return st
 	}
 	switch {
+	case o.Status.Phase == spec.PhaseCompleted && a.condition == spec.CondReady:
+		return waitState{met: true, as: "completed"} // it has done what others wait for
 	case o.Status.Phase == spec.PhaseFailed, o.Status.Phase == spec.PhaseCompleted:
 		st.hopeless = true
 	case c.Reason == spec.ReasonInvalid:
@@ -222,8 +226,8 @@ func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit ti
 		states := w.judge(keys, all)
 		switch {
 		case every(states):
-			for _, k := range keys {
-				fmt.Fprintf(std.out, "%s is %v\n", shortName(k), w.until)
+			for i, k := range keys {
+				fmt.Fprintf(std.out, "%s is %s\n", shortName(k), cmp.Or(states[i].as, w.until.String()))
 			}
 			return nil
 		case slices.ContainsFunc(states, func(st waitState) bool { return st.hopeless }):

@@ -28,7 +28,7 @@ func TestWaitKnowsWhatIsHopeless(t *testing.T) {
 		{"not ready yet", ready, object(spec.PhaseStarting, true, spec.False, spec.ReasonProbing), false, false},
 		{"crashing", ready, object(spec.PhaseBackOff, true, spec.False, spec.ReasonBackOff), false, false},
 		{"a one-shot that failed", ready, object(spec.PhaseFailed, true, spec.False, spec.ReasonFailed), false, true},
-		{"a one-shot that is done", ready, object(spec.PhaseCompleted, true, spec.False, spec.ReasonCompleted), false, true},
+		{"a one-shot that is done", ready, object(spec.PhaseCompleted, true, spec.False, spec.ReasonCompleted), true, false},
 		{"an invalid manifest", ready, object(spec.PhasePending, false, spec.False, spec.ReasonInvalid), false, true},
 		{"an invalid manifest, the last good one runs on", ready, object(spec.PhaseRunning, true, spec.False, spec.ReasonInvalid), false, true},
 		{"not there yet", ready, nil, false, false},
