@@ -153,7 +153,7 @@ func (a aim) String() string {
 type waitState struct {
 	met      bool
 	as       string // what it is, where that is not what was asked for
-	hopeless bool // it can no longer become true
+	hopeless bool   // it can no longer become true
 	why      string
 }
 
