@@ -41,7 +41,7 @@ func TestOrderFollowsOthers(t *testing.T) {
 	if e.Object == nil || len(e.Problems) > 0 {
 		t.Errorf("not accepted: %s", show(r.last))
 	}
-	c := r.last.Lookup(server("c"))
+	c := r.order("c") // nothing is wrong with it
 
 	r.write("b.yaml", "{") // somebody writes it, with a mistake
 	r.notice(spec.ReasonInvalid, "b.yaml", "")
