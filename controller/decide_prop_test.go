@@ -150,7 +150,7 @@ func checkKept(t *rapid.T, w *World, p Plan) {
 		}
 		right, stopped, former := 0, 0, 0
 		for _, in := range w.Observed.InstancesOf(e.Key) {
-			if !in.Live() || w.History.Of(e.Key).stop(in.ID) != nil {
+			if !in.Live() || w.History.Of(e.Key).stop(in.ID) != nil || w.healthOf(e, w.History.Of(e.Key), in).failed != "" {
 				continue
 			}
 			if in.Hash != e.Hash {
@@ -194,7 +194,12 @@ func TestDecideIsAFunctionOfTheWorld(t *testing.T) {
 		if !p.WakeAt.IsZero() && !later.Now.Before(p.WakeAt) {
 			later.Now = p.WakeAt.Add(-1)
 		}
-		if diff := cmp.Diff(steps(p, same), steps(Decide(later), same)); diff != "" {
+		then := Decide(later)
+		if isAttempt := func(a Action) bool { return a.Type == Probe }; slices.ContainsFunc(p.Actions, isAttempt) {
+			// One that is due takes those along that soon will be: see handOutAttempts.
+			p.Actions, then.Actions = slices.DeleteFunc(p.Actions, isAttempt), slices.DeleteFunc(then.Actions, isAttempt)
+		}
+		if diff := cmp.Diff(steps(p, same), steps(then, same)); diff != "" {
 			t.Errorf("%v later, with no news and before WakeAt (%v), another plan: %s", later.Now.Sub(w.Now), p.WakeAt.Sub(w.Now), diff)
 		}
 	})
