@@ -101,7 +101,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		world:      World{History: c.Options.History.Clamped(time.Now()), Reap: c.Reap},
 		mains:      map[observe.Ident]mainOf{},
 		early:      map[observe.Ident]observe.Exit{},
-		hooks:      hooks{cancel: map[spec.Instance]context.CancelFunc{}},
+		hooks:      hooks{cancel: map[spec.Instance]context.CancelCauseFunc{}},
 	}
 	l.inherit()
 	if c.Reap != nil {

@@ -6,7 +6,8 @@ import (
 
 // dependencyGraph tells which workloads depend on one another in a circle, also
 // those whose manifest is gone. It looks at no more of the graph than can be
-// reached from what it is asked for.
+// reached from what it is asked for. What is told to people of circles among
+// manifests, spec.Orders finds.
 type dependencyGraph struct {
 	dependsOn func(spec.Key) []spec.Key
 	nodes     map[spec.Key]*dependencyNode

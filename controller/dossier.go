@@ -30,11 +30,16 @@ func (l *loop) inquire(e *Exited, run InstanceRecord, oom bool) inquest {
 	return q
 }
 
-// lastProbeError is what the probe of an instance said that failed last, unless
-// it has succeeded since.
+// lastProbeError is what the probe said that an instance is stopped for, else what
+// the one said that failed last, unless it has succeeded since.
 func (k *KeyHistory) lastProbeError(id spec.Instance) string {
 	if k == nil {
 		return ""
+	}
+	if st := k.stop(id); st != nil {
+		if kind, ok := givenUpBy(st.Reason); ok && k.probe(id, kind) != nil {
+			return k.probe(id, kind).Message
+		}
 	}
 	last := &ProbeState{}
 	for i := range k.Probes {

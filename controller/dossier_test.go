@@ -163,8 +163,10 @@ func TestGoodRunsAreWrittenDownOnce(t *testing.T) {
 		{"it crashed", entry(files, "a"), time.Minute, func(m *machine) { m.endMain(3, 0) }, 0},
 		{"it is replaced", entry(files, "a"), time.Minute, func(m *machine) { m.publish(setOf(entry(files, "b"))) }, 1},
 		{"it is replaced at once", entry(files, "a"), time.Second, func(m *machine) { m.publish(setOf(entry(files, "b"))) }, 0},
-		{"a one-shot has done its work", entry(files, "a", func(s *spec.Spec) { s.RestartPolicy = spec.RestartNever }), time.Second,
-			func(m *machine) { m.endMain(0, 0) }, 1},
+		{
+			"a one-shot has done its work", entry(files, "a", func(s *spec.Spec) { s.RestartPolicy = spec.RestartNever }), time.Second,
+			func(m *machine) { m.endMain(0, 0) }, 1,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGraves()

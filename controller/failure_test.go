@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +159,55 @@ func TestLivenessFailureIsACrashWithAMessage(t *testing.T) {
 			m.fault("last death %+v", d)
 		}
 	}, graves.keep)
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
+// What is said of a death is the failure that it was stopped for, not what
+// another probe said, or the same one while it was stopped.
+func TestDeathIsToldByTheProbeThatGaveUp(t *testing.T) {
+	id := instance(files, "a", 1).ID
+	fails := func(kind ProbeKind, err string) []Event {
+		return []Event{
+			ProbeAsked{Key: files, ID: id, Kind: kind, At: t0},
+			Probed{Key: files, ID: id, Kind: kind, At: t0, Err: err, Successes: 1, Failures: 1},
+		}
+	}
+	h := History{}.With(fails(Liveness, "the cause")...).With(fails(Readiness, "beside it")...)
+	if got := h.Of(files).lastProbeError(id); got != "beside it" {
+		t.Errorf("of one that has crashed: %q, want what was said last", got)
+	}
+	h = h.With(StopAsked{Key: files, ID: id, Reason: spec.ReasonLivenessFailed, At: t0})
+	if got := h.Of(files).lastProbeError(id); got != "the cause" {
+		t.Errorf("of one that was given up: %q, want the cause", got)
+	}
+}
+
+// An attempt at an instance that is being stopped fails for that: it is no news.
+func TestProbeOfWhatIsBeingStoppedSaysNothing(t *testing.T) {
+	log := &occurrences{}
+	faults := within(t, 7, func(m *machine, c *Controller) {
+		m.publish(setOf(entry(files, "a", probing("readiness"), hooked, func(s *spec.Spec) { s.ReadinessProbe.FailureThreshold = 1 })))
+		wait(time.Minute)
+		askedBy(c).hang("readiness", true)
+		askedBy(c).hook(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		askedBy(c).of("readiness")
+		for range 2000 {
+			if askedBy(c).asking("readiness") {
+				break
+			}
+			wait(10 * time.Millisecond)
+		}
+		m.publish(setOf(entry(files, "a", probing("readiness"), hooked, func(s *spec.Spec) { s.Suspend = true })))
+		wait(time.Minute)
+		if !slices.Contains(m.done(), "hook "+files.String()) {
+			m.fault("it was not stopped")
+		}
+	}, func(o *Options) { o.Events = log })
+	if e := log.of(ProbeFails); e != nil {
+		t.Errorf("%+v", e)
+	}
 	for _, f := range faults {
 		t.Error(f)
 	}

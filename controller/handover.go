@@ -57,7 +57,7 @@ func (l *loop) tryLeave() {
 	case l.world.Shutdown != NotShuttingDown:
 		l.stay(ErrShutDown)
 	case lv.ctx.Err() != nil:
-		l.stay(fmt.Errorf("cannot come to rest: %d actions are still in flight", l.inFlight+len(l.queue)+l.hooks.flying))
+		l.stay(fmt.Errorf("cannot come to rest: %d actions and %d preStop hooks are still under way", l.inFlight+len(l.queue), l.hooks.flying))
 	case l.inFlight+len(l.queue)+l.hooks.flying == 0 && !l.scanning && !l.listening:
 		l.probing.cancel() // what they would say is asked again
 		if l.probing.flying == 0 {

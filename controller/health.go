@@ -33,15 +33,37 @@ func (w *World) healthOf(e *spec.Entry, h *KeyHistory, in *observe.Instance) hea
 	if st := h.probe(in.ID, Liveness); sp.LivenessProbe != nil && st != nil && st.Verdict == Failing {
 		return health{started: true, failed: spec.ReasonLivenessFailed, why: Reason{Reason: spec.ReasonLivenessFailed, Detail: st.Message}}
 	}
-	if sp.StartupProbe != nil {
-		if st := h.probe(in.ID, Startup); st == nil || !st.Passed {
-			return w.starting(sp.StartupProbe, st)
-		}
+	if w.startsUp(sp, h, in) {
+		return w.starting(sp.StartupProbe, h.probe(in.ID, Startup))
 	}
 	hl := health{started: true}
 	hl.why = w.unready(sp, h.probe(in.ID, Readiness), in)
 	hl.ready = hl.why.Reason == ""
 	return hl
+}
+
+// startsUp says that the startup probe of an instance has not succeeded yet. One
+// that has not been asked by it, and is older than that may take, has done so
+// while another controller watched, or is not what the probe was written for: the
+// patience with a start is none with a server that has hung since.
+func (w *World) startsUp(sp *spec.Spec, h *KeyHistory, in *observe.Instance) bool {
+	probe := sp.StartupProbe
+	if probe == nil {
+		return false
+	}
+	if st := h.probe(in.ID, Startup); st != nil {
+		return !st.Passed
+	}
+	return w.Now.Before(firstAt(probe, in).Add(startupTime(probe) + startupMargin))
+}
+
+// startupMargin is more than passes between a spawn and the first attempt, also
+// where a scope or the loop is slow.
+const startupMargin = time.Minute
+
+// startupTime is how long a start may take from the first attempt on.
+func startupTime(probe *spec.Probe) time.Duration {
+	return time.Duration(probe.FailureThreshold) * probe.Period()
 }
 
 // starting judges an instance whose startup probe has not succeeded yet. The
@@ -51,7 +73,7 @@ func (w *World) starting(probe *spec.Probe, st *ProbeState) health {
 	if st == nil || st.Failures == 0 {
 		return health{why: Reason{Reason: spec.ReasonProbing, Detail: "waiting for its startup probe"}}
 	}
-	until := st.Since.Add(time.Duration(probe.FailureThreshold) * probe.Period())
+	until := st.Since.Add(startupTime(probe))
 	hl := health{why: Reason{Reason: spec.ReasonProbeFailed, Detail: "still starting: " + st.Message, Until: until}}
 	if !w.Now.Before(until) {
 		hl.failed = spec.ReasonStartupFailed
@@ -186,13 +208,10 @@ func (p *planner) watch(s *situation, in *observe.Instance) {
 	if !isProbed(sp) {
 		return
 	}
-	if sp.StartupProbe != nil {
-		st := s.history.probe(in.ID, Startup)
-		if st == nil || !st.Passed {
-			p.ask(s, in, Startup)
-			p.wake(p.w.starting(sp.StartupProbe, st).why.Until)
-			return
-		}
+	if p.w.startsUp(sp, s.history, in) {
+		p.ask(s, in, Startup)
+		p.wake(p.w.starting(sp.StartupProbe, s.history.probe(in.ID, Startup)).why.Until)
+		return
 	}
 	p.ask(s, in, Readiness)
 	p.ask(s, in, Liveness)
@@ -257,8 +276,7 @@ func (p *planner) handOutAttempts() {
 // after that is of a length of its own, so that what was started together is not
 // asked together for ever.
 func dueAt(probe *spec.Probe, kind ProbeKind, st *ProbeState, in *observe.Instance) time.Time {
-	first := in.StartedAt.Add(time.Duration(probe.InitialDelaySeconds) * time.Second)
-	period := probe.Period()
+	first, period := firstAt(probe, in), probe.Period()
 	switch {
 	case st == nil && kind == Liveness:
 		return first.Add(spread(in.ID, kind, period))
@@ -270,6 +288,11 @@ func dueAt(probe *spec.Probe, kind ProbeKind, st *ProbeState, in *observe.Instan
 		return st.AskedAt.Add(period/2 + spread(in.ID, kind, period/2))
 	}
 	return st.AskedAt.Add(period)
+}
+
+// firstAt is when the first attempt of a probe is due.
+func firstAt(probe *spec.Probe, in *observe.Instance) time.Time {
+	return in.StartedAt.Add(time.Duration(probe.InitialDelaySeconds) * time.Second)
 }
 
 // leastProbeInterval is the shortest time between two attempts.
@@ -284,15 +307,15 @@ func spread(id spec.Instance, kind ProbeKind, limit time.Duration) time.Duration
 }
 
 // stopUnhealthy stops what its probes have given up, and gives the others. The
-// probes are those of the new manifest: what a BlueGreen is to replace may not
-// have what they ask for, and runs until the new one is ready.
+// probes are those of the new manifest: what is to be replaced may not have what
+// they ask for, and the new program may not be there to take its place.
 func (p *planner) stopUnhealthy(s *situation, live []*observe.Instance, wanted int) (healthy []*observe.Instance) {
 	if wanted == 0 || !isProbed(&s.entry.Object.Spec) {
 		return live // what is not wanted is stopped for that, and has not failed
 	}
 	for _, in := range live {
 		hl := p.w.healthOf(s.entry, s.history, in)
-		if hl.failed == "" || isBlueGreen(s.entry) && outdated(s, in) {
+		if hl.failed == "" || outdated(s, in) {
 			healthy = append(healthy, in)
 			continue
 		}

@@ -57,15 +57,19 @@ const maxHooks = 64
 type hooks struct {
 	queue  []func()
 	flying int
-	cancel map[spec.Instance]context.CancelFunc
+	cancel map[spec.Instance]context.CancelCauseFunc
 }
+
+// errHookCutOff ends a hook that nobody waits for any more.
+var errHookCutOff = errors.New("cut off: the stop waits for it no longer")
 
 // handHook begins a stop with its hook. Its context is bound to no other: it ends
 // with the grace period, or when the next signal is sent.
 func (l *loop) handHook(a Action, now time.Time) {
 	l.note(HookAsked{Key: a.Key, ID: a.Instance.ID, Reason: a.Reason, At: now, Policy: a.Policy})
-	ctx, cancel := context.WithDeadline(context.Background(), now.Add(a.Policy.Grace))
-	l.hooks.cancel[a.Instance.ID] = cancel
+	ctx, free := context.WithDeadline(context.Background(), now.Add(a.Policy.Grace))
+	ctx, cancel := context.WithCancelCause(ctx)
+	l.hooks.cancel[a.Instance.ID] = func(cause error) { cancel(cause); free() }
 	l.hooks.queue = append(l.hooks.queue, func() {
 		l.aside(func() outcome {
 			e := HookEnded{Key: a.Key, ID: a.Instance.ID, Reason: spec.ReasonPreStop}
@@ -105,7 +109,7 @@ func (l *loop) runHooks() {
 // endHook ends the hook of an instance, if one is under way.
 func (l *loop) endHook(id spec.Instance) {
 	if cancel := l.hooks.cancel[id]; cancel != nil {
-		cancel()
+		cancel(errHookCutOff)
 		delete(l.hooks.cancel, id)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,8 +49,12 @@ func TestDecideHooks(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := said(Decide(tt.w)); got != tt.want {
+			p := Decide(tt.w)
+			if got := said(p); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
+			}
+			if strings.HasPrefix(tt.want, "PreStop") && p.WakeAt.IsZero() {
+				t.Error("nothing wakes when its grace period is over")
 			}
 		})
 	}
@@ -189,5 +194,20 @@ func TestEndDuringAHookIsPlanned(t *testing.T) {
 	}
 	for _, f := range faults {
 		t.Error(f)
+	}
+}
+
+// What is being stopped cannot be relied upon, although it still answers; and
+// once it is gone the status of a controller that ends says why.
+func TestStatusOfWhatIsBeingStopped(t *testing.T) {
+	in := instance(files, "a", 1)
+	asked := HookAsked{Key: files, ID: in.ID, Reason: spec.ReasonSuspended, At: t0, Policy: usual}
+	w := world(wants(entry(files, "a", hooked)), runs(in), happened(asked))
+	if st := Report(w, Decide(w))[files]; st.Ready || st.Instances[0].Ready || st.Phase != spec.PhaseStopping || st.Reason != spec.ReasonSuspended {
+		t.Errorf("%+v, want it to be stopping, and not ready", st)
+	}
+	w = world(wants(entry(files, "a")), func(w *World) { w.Shutdown = ShutdownGraceful })
+	if st := Report(w, Decide(w))[files]; st.Ready || st.Reason != spec.ReasonShutdown {
+		t.Errorf("%+v, want the reason of the shutdown", st)
 	}
 }

@@ -191,7 +191,11 @@ func (p *planner) restartDependent(s *situation, live []*observe.Instance, wante
 			continue
 		}
 		under := len(s.instances) > len(live) || len(live) < wanted || s.history != nil && len(s.history.Starting) > 0
-		if under || p.lacks(s).Reason != "" {
+		// the last one that was started anew, and cannot be used yet
+		settling := func(in *observe.Instance) bool {
+			return p.renewed(s, in) == spec.Key{} && !p.w.ready(s.entry, s.history, in)
+		}
+		if under || slices.ContainsFunc(live, settling) || p.lacks(s).Reason != "" {
 			return live
 		}
 		p.stopInstance(s, in, spec.ReasonDependencyRenewed)

@@ -60,19 +60,20 @@ func TestOrderOnlyHoldsBack(t *testing.T) {
 				checkRenewed(t, &w, a)
 				continue
 			}
-			if a.Type <= Kill && !there(free, a) {
+			if (a.Type <= Kill || a.Type == PreStop) && !there(free, a) {
 				t.Errorf("%s, and not without dependencies: %s", a.act(), said(free))
 			}
 		}
 		for _, a := range free.Actions {
-			if a.Type > Resolve || there(p, a) {
+			begins := a.Type == Stop || a.Type == PreStop
+			if a.Type > Resolve && !begins || there(p, a) {
 				continue
 			}
 			why := p.Why[a.Key]
 			switch {
-			case a.Type == Stop && why.Reason == spec.ReasonDependentsFirst:
+			case begins && why.Reason == spec.ReasonDependentsFirst:
 				checkWaitsForDependents(t, &w, p, a)
-			case a.Type == Kill, a.Type == Stop && a.Reason != spec.ReasonSpecChanged:
+			case a.Type == Kill, begins && a.Reason != spec.ReasonSpecChanged:
 				t.Errorf("no %s: %s %s", a.act(), why.Reason, why.Detail)
 			case w.Shutdown != NotShuttingDown:
 				t.Errorf("no %s at shutdown", a.act())

@@ -31,13 +31,6 @@ func restartsWith(on ...spec.Key) func(*spec.Spec) {
 	}
 }
 
-// sortedWorld is world, in the order that its makers promise.
-func sortedWorld(change ...func(*World)) World {
-	w := world(change...)
-	sortWorld(&w)
-	return w
-}
-
 // agent is what depends on the server files in the tables.
 var agent = spec.Key{Kind: spec.KindAgent, Name: "agent"}
 
@@ -227,6 +220,9 @@ func TestOrderOfStops(t *testing.T) {
 		{"a circle", world(wants(depends, entry(files, "a", dependsOn("", agent))), both, shutdown), "Stop agent#1, Stop files#2", false},
 		{"both removed", world(both, happened(noted)), "Stop agent#1", true},
 		{"both removed, nothing noted", world(both), "Stop agent#1, Stop files#2", false},
+		{"shutdown, the dependent has a hook", world(wants(entry(agent, "x", hooked, dependsOn("", files)), entry(files, "a")), both, shutdown), "PreStop agent#1", true},
+		{"shutdown, the dependency has a hook", world(wants(depends, entry(files, "a", hooked)), both, shutdown), "Stop agent#1", true},
+		{"shutdown, both have a hook", world(wants(entry(agent, "x", hooked, dependsOn("", files)), entry(files, "a", hooked)), both, shutdown), "PreStop agent#1", true},
 		{"both suspended", world(wants(entry(agent, "x", suspended, dependsOn("", files)), entry(files, "a", suspended)), both), "Stop agent#1", true},
 		{"the dependency alone is suspended", world(wants(depends, entry(files, "a", suspended)), both), "Stop files#2", false},
 		{"the dependent is held a little longer", world(wants(held), both), "", true},

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,6 +116,13 @@ func (a *asked) of(port string) (n int) {
 	}
 	a.attempts = nil
 	return n
+}
+
+// asking says that there was an attempt at a port since it was last asked of.
+func (a *asked) asking(port string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.attempts, func(q questioned) bool { return q.port == port })
 }
 
 // probing gives a spec probes; each asks a port of its name.

@@ -91,7 +91,8 @@ type Probed struct {
 	At     time.Time
 	Err    string // the failure; empty for a success
 	Answer observe.Answer
-	// Void says that a failure tells nothing: nobody ran meanwhile.
+	// Void says that a failure tells nothing: nobody ran meanwhile, or it is being
+	// stopped.
 	Void bool
 	// Successes and Failures are the thresholds of the manifest.
 	Successes, Failures int

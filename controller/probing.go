@@ -9,7 +9,7 @@ import (
 
 // maxProbing bounds the attempts that are made at one time. They have a bound of
 // their own, so that servers which do not answer delay no start and no stop.
-const maxProbing = 64
+const maxProbing = 256
 
 // prober is what the loop keeps of attempts on their way.
 type prober struct {
@@ -66,9 +66,10 @@ func (l *loop) attempt(parent context.Context, a Action) Probed {
 // probed takes the outcome of an attempt. One that only says once more what is
 // known is no reason to decide at once.
 func (l *loop) probed(e Probed) {
-	st := l.world.History.Of(e.Key).probe(e.ID, e.Kind)
-	l.calm = st.steady(&e)
+	l.calm = l.world.History.Of(e.Key).probe(e.ID, e.Kind).steady(&e)
 	if !l.calm {
+		l.foldNoted()
+		e.Void = e.Void || l.world.History.Of(e.Key).stop(e.ID) != nil // it fails for being stopped
 		l.news = true
 		l.record(e)
 	}

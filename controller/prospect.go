@@ -54,7 +54,7 @@ func ProspectOf(owner spec.Owner, w World, p Plan, id observe.Ident, of spec.Ins
 		return foreign(owner, proc)
 	}
 	if proc := named(w.Observed.Unattributed, id); proc != nil {
-		return Prospect{FateUntouched, spec.ReasonCannotTell, strings.Join(proc.Evidence, "; "), proc}
+		return orphan(&w, proc)
 	}
 	for _, in := range w.Observed.Instances {
 		if in.ID == of && of != "" {
@@ -83,6 +83,18 @@ func named(ps []*observe.Process, id observe.Ident) *observe.Process {
 		return nil
 	}
 	return ps[i]
+}
+
+// orphan is the prospect of what was left to us and belongs to no known instance.
+func orphan(w *World, p *observe.Process) Prospect {
+	evidence := strings.Join(p.Evidence, "; ")
+	switch in := doomed(w); {
+	case p.Verdict != observe.Ours:
+		return Prospect{FateUntouched, spec.ReasonCannotTell, evidence, p}
+	case in != nil:
+		return Prospect{FateStopped, spec.ReasonShutdown, evidence, p}
+	}
+	return Prospect{FateWaits, spec.ReasonUnattributed, evidence + "; it ends with the controller, unless a workload with onControllerExit: Keep is left then", p}
 }
 
 // foreign is the prospect of what carries a marker and is no part of an

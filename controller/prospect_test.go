@@ -26,6 +26,9 @@ func TestProspects(t *testing.T) {
 	foreign := process(7)
 	foreign.Verdict, foreign.Markers.Owner = observe.NotOurs, "else"
 	others := func(w *World) { w.Observed.Others = []*observe.Process{stranger, foreign} }
+	left := process(9)
+	left.Evidence = []string{"it came to the controller as the subreaper"}
+	orphaned := func(w *World) { w.Observed.Unattributed = []*observe.Process{left} }
 	kept := live("a")
 	kept.OnExit = spec.ExitKeep
 	away := process(8)
@@ -53,6 +56,8 @@ func TestProspects(t *testing.T) {
 		"cannot be told": {world(wants(entry(files, "a")), one(doubtful)), doubt, FateUntouched, spec.ReasonCannotTell, "cannot be read"},
 		"a look-alike":   {world(others), stranger, FateUntouched, spec.ReasonNotManaged, "no owner"},
 		"another owner":  {world(others), foreign, FateUntouched, spec.ReasonOtherOwner, ""},
+		"an orphan":      {world(orphaned), left, FateWaits, spec.ReasonUnattributed, "it ends with the controller"},
+		"a doomed one":   {world(orphaned, func(w *World) { w.Shutdown = ShutdownGraceful }), left, FateStopped, spec.ReasonShutdown, "subreaper"},
 		"nobody":         {world(), main, FateUntouched, spec.ReasonNotManaged, "no marker"},
 		"shutdown":       {world(wants(entry(files, "a")), one(live("a")), func(w *World) { w.Shutdown = ShutdownGraceful }), main, FateStopped, spec.ReasonShutdown, ""},
 		"kept at shutdown": {

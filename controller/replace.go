@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -39,12 +40,30 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	if len(s.instances) > len(live) || len(s.history.Starting) > 0 || len(live) < wanted {
 		return false // one at a time: the last one has not been replaced yet
 	}
+	if in := p.unready(s, live); in != nil {
+		why := p.w.healthOf(s.entry, s.history, in).why
+		p.why(s.key, Reason{Reason: spec.ReasonSpecChanged, Detail: notReadyYet + cause(why)})
+		return false
+	}
 	if p.unpublished(s) {
 		return true
 	}
 	p.stopInstance(s, oldest, spec.ReasonSpecChanged)
 	return true
 }
+
+// unready gives an instance of the wanted program that cannot be used, or nil.
+// While there is one no other replica is stopped to be started anew.
+func (p *planner) unready(s *situation, live []*observe.Instance) *observe.Instance {
+	for _, in := range live {
+		if !outdated(s, in) && !p.w.ready(s.entry, s.history, in) {
+			return in
+		}
+	}
+	return nil
+}
+
+const notReadyYet = "the new one is not ready yet: "
 
 // resolved says that the wanted program is there. Where it is not known, it is
 // looked at; where it is not there, nothing is done for it.
@@ -171,7 +190,7 @@ func (p *planner) replaceBeside(s *situation, b *beside, wanted int) bool {
 	case len(b.pending) > 0:
 		p.notSucceeding(s, b)
 		why := p.w.healthOf(s.entry, s.history, b.pending[0]).why
-		p.why(s.key, Reason{Reason: spec.ReasonSpecChanged, Detail: "the new one is not ready yet: " + cause(why), Until: b.until})
+		p.why(s.key, Reason{Reason: spec.ReasonSpecChanged, Detail: notReadyYet + cause(why), Until: b.until})
 		return false
 	case starting > 0, len(b.old)+len(b.ready) != wanted, len(s.instances) != wanted:
 		return false // what is missing, or just ending, comes first
@@ -223,8 +242,12 @@ func (p *planner) retire(s *situation, b *beside) {
 // whatever else has to come first. That the former one is not ready is no
 // evidence that it has no clients: it may not have what the new probe asks for.
 func (p *planner) mayRetire(s *situation, old, successor *observe.Instance) (bool, Reason) {
-	if p.published(s.key, old) {
-		return false, Reason{Reason: spec.ReasonDraining, Detail: "the new one is ready; the agents that use it are being told where it is"}
+	if agent, is := p.published(s.key, old); is {
+		why := fmt.Sprintf("the new one is ready; %v is being told where it is", agent)
+		if known := p.w.History.Of(agent).publication(); known != nil && known.Failures > 0 {
+			why = fmt.Sprintf("the new one is ready, and %v cannot be told where it is: %s", agent, known.Message)
+		}
+		return false, Reason{Reason: spec.ReasonDraining, Detail: why}
 	}
 	since := p.w.Now
 	if h := s.history; h != nil && h.Successor.ID == successor.ID {

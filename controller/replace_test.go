@@ -127,6 +127,56 @@ func TestFormerOneOutlivesANewLivenessProbe(t *testing.T) {
 	}
 }
 
+// Nor does a new program that cannot be resolved cost the one that runs, where
+// that is to be stopped first: the new probes say nothing of it.
+func TestNewLivenessProbeStopsNothingThatCannotBeReplaced(t *testing.T) {
+	id := instance(files, "a", 1).ID
+	w := world(wants(entry(files, "b", probing("liveness"))), runs(instance(files, "a", 1)), happened(
+		Resolved{Key: files, Hash: "b", At: t0, Reason: spec.ReasonProgramNotFound, Message: "no such program"},
+		ProbeAsked{Key: files, ID: id, Kind: Liveness, At: t0},
+		Probed{Key: files, ID: id, Kind: Liveness, At: t0, Err: "no", Successes: 1, Failures: 1},
+	))
+	if got := said(Decide(w)); strings.Contains(got, "Stop") {
+		t.Errorf("%s, want the former one to be kept", got)
+	}
+}
+
+// One at a time: the next one is stopped when the last one that took the place of
+// another can be used, also where that is for a dependency.
+func TestReplicasAreReplacedOneAfterTheOther(t *testing.T) {
+	two := func(s *spec.Spec) { n := int32(2); s.Replicas = &n }
+	mixed := world(wants(entry(files, "b", two, probedBy)), runs(instance(files, "a", 1), instance(files, "b", 2)), happened(Resolved{Key: files, Hash: "b", At: t0}))
+	broken := world(wants(entry(files, "c", two, probedBy)), runs(instance(files, "a", 1), instance(files, "b", 2)), happened(Resolved{Key: files, Hash: "c", At: t0}))
+	renewed := world(wants(entry(agent, "x"), entry(files, "a", two, probedBy, restartsWith(agent))),
+		runs(instance(agent, "x", 2), instance(files, "a", 1), instance(files, "a", 3)))
+	for _, tt := range []struct {
+		name string
+		w    World
+		want string // of the stops
+	}{
+		{"the new one is not ready yet", mixed, ""},
+		{"the new one is ready", mixed.after(passes(instance(files, "b", 2))...), "Stop files#1"},
+		{"it is neither the wanted one", broken, "Stop files#1"},
+		{"for a dependency, not ready yet", renewed, ""},
+		{"for a dependency, ready", renewed.after(passes(instance(files, "a", 3))...), "Stop files#1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := Decide(tt.w)
+			p.Actions = slices.DeleteFunc(p.Actions, func(a Action) bool { return !a.stops() })
+			if got := said(p); got != tt.want {
+				t.Errorf("%q, want %q (%v)", got, tt.want, p.Why)
+			}
+		})
+	}
+}
+
+// after is the world after some events.
+func (w World) after(events ...Event) World {
+	w.History = w.History.With(events...)
+	return w
+}
+
 // What clients are sent to is what is ready, and of that the wanted program.
 func TestStatusInAReplacement(t *testing.T) {
 	want := wants(entry(files, "b", blueGreen))

@@ -176,7 +176,7 @@ func (w *World) readinessUnknown(e *spec.Entry, h *KeyHistory, in *observe.Insta
 	sp := &e.Object.Spec
 	for _, kind := range []ProbeKind{Startup, Readiness} {
 		probe := probeFor(sp, kind)
-		if probe == nil {
+		if probe == nil || kind == Startup && !w.startsUp(sp, h, in) {
 			continue
 		}
 		st := h.probe(in.ID, kind)

@@ -32,6 +32,9 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	if why.Reason == "" && len(s.instances) == 0 && s.entry != nil && s.entry.Object != nil && s.entry.Object.Spec.Suspend {
 		why.Reason = spec.ReasonSuspended
 	}
+	if why.Reason == "" && len(s.instances) == 0 && w.Shutdown != NotShuttingDown {
+		why = Reason{Reason: spec.ReasonShutdown, Detail: "nothing of it is left"}
+	}
 	st := spec.Status{Reason: why.Reason, Message: sentence(why, w.Now), Hash: s.entryHash()}
 	if s.history != nil {
 		st.Restarts, st.LastTermination, st.LastDeath = s.history.Restarts, s.history.Last, s.history.Death
@@ -79,7 +82,7 @@ func instanceStatus(w *World, s *situation, in *observe.Instance) spec.InstanceS
 	}
 	if in.Live() {
 		st.PID = in.Main.PID
-		st.Ready = s.health(w, in).ready
+		st.Ready = s.health(w, in).ready && s.history.stop(in.ID) == nil
 	}
 	if r := s.history.instance(in.ID); r != nil {
 		st.Restarts = r.Restarts

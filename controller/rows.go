@@ -102,7 +102,7 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 		if p.w.Shutdown != NotShuttingDown {
 			return 0, true
 		}
-		p.why(s.key, Reason{Reason: spec.ReasonInvalid})
+		p.why(s.key, Reason{Reason: spec.ReasonInvalid, Detail: findings(e.Problems)})
 		return 0, false
 	}
 	return replicas(e), true

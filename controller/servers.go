@@ -256,10 +256,10 @@ func (p *planner) endpoint(was spec.ServerEndpoint) spec.ServerEndpoint {
 	return at
 }
 
-// published says that an agent that runs may still be told of this instance of a
-// server: as long as that is so, it must not be stopped in favour of another. It
-// is so, too, while it is not known what an agent is told.
-func (p *planner) published(server spec.Key, in *observe.Instance) bool {
+// published gives an agent that runs and may still be told of this instance of a
+// server: as long as there is one, it must not be stopped in favour of another.
+// One is, too, of which it is not known what it is told.
+func (p *planner) published(server spec.Key, in *observe.Instance) (agent spec.Key, is bool) {
 	names := func(r spec.ServerRef) bool { return r.Name == server.Name }
 	for _, e := range p.w.Desired.Entries {
 		if e.Object == nil || e.Gone() || !slices.ContainsFunc(e.Object.Spec.MCPServers, names) {
@@ -273,10 +273,10 @@ func (p *planner) published(server spec.Key, in *observe.Instance) bool {
 		known := h.publication()
 		at := known.server(server.Name)
 		if known == nil || known.Servers == nil || known.Busy || at.On(in.Ports) {
-			return true
+			return e.Key, true
 		}
 	}
-	return false
+	return spec.Key{}, false
 }
 
 // reportPublication says where the file of an agent is, and whether it is out of
@@ -342,7 +342,7 @@ func (l *loop) logPublished(e *Published) {
 			l.Log.Info("cannot tell an agent where its MCP servers are", "workload", e.Key.String(), "reason", e.Reason, "cause", e.Message)
 			l.Events.Append(Occurrence{Time: e.At, Type: HasNotPublished, Key: e.Key.String(), Reason: e.Reason, Message: e.Message})
 		}
-	case e.Written:
+	case e.Written && e.text() != "": // else nothing is known of them yet
 		l.Log.Info("told an agent where its MCP servers are", "workload", e.Key.String(), "file", e.Path)
 		l.Events.Append(Occurrence{Time: e.At, Type: HasPublished, Key: e.Key.String(), Message: e.text()})
 	}

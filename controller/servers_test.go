@@ -72,8 +72,12 @@ func TestPublishFollowsTheServers(t *testing.T) {
 		{"as it is", entry(files, "a"), []*observe.Instance{server(1, "a", 80)}, []Event{told(at("files", "80"))}, none},
 		{"being written", entry(files, "a"), []*observe.Instance{server(1, "a", 80)}, []Event{Publishing{reader}}, none},
 		{"another port", entry(files, "a"), []*observe.Instance{server(1, "a", 81)}, []Event{told(at("files", "80"))}, []spec.ServerEndpoint{at("files", "81")}},
-		{"another path", entry(files, "a", moved), []*observe.Instance{server(1, "a", 80)}, []Event{told(at("files", "80"))},
-			[]spec.ServerEndpoint{{Name: "files", Type: spec.TransportHTTP, URL: "http://127.0.0.1:80/other"}}},
+		{
+			"another path", entry(files, "a", moved),
+			[]*observe.Instance{server(1, "a", 80)},
+			[]Event{told(at("files", "80"))},
+			[]spec.ServerEndpoint{{Name: "files", Type: spec.TransportHTTP, URL: "http://127.0.0.1:80/other"}},
+		},
 		{"doubted", entry(files, "a"), []*observe.Instance{server(1, "a", 80)}, []Event{told(at("files", "80")), PublicationDoubted{reader}}, []spec.ServerEndpoint{at("files", "80")}},
 		{"not ready, not known where it was", entry(files, "a", probed), []*observe.Instance{server(1, "a", 80)}, nil, []spec.ServerEndpoint{unknown}},
 		{"not ready, never was", entry(files, "a", probed), []*observe.Instance{server(1, "a", 80)}, []Event{told(unknown)}, none},
@@ -185,10 +189,10 @@ func TestPublishedNamesAnInstance(t *testing.T) {
 			w.Observed.Instances = []*observe.Instance{instance(reader, "a", 9), server}
 		}
 		p := planner{w: &w}
-		if got := p.published(files, server); got != tt.want {
+		if agent, got := p.published(files, server); got != tt.want || got && agent != reader {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
-		if p.published(other, server) {
+		if _, is := p.published(other, server); is {
 			t.Errorf("%s: a server that nobody uses is named", tt.name)
 		}
 	}
@@ -275,6 +279,11 @@ func TestLoopPublishes(t *testing.T) {
 		go next.Run(ctx)
 		m.publish(setOf(agent))
 		expect("adopted", third)
+		m.mu.Lock()
+		for _, p := range m.procs {
+			p.deaf = false // by chance, it would have to be killed
+		}
+		m.mu.Unlock()
 		m.publish(setOf())
 		expect("removed", nil, "signal Agent/reader", "withdraw Agent/reader")
 		cancel()

@@ -150,15 +150,23 @@ func lastCrash(h *KeyHistory) string {
 
 // gaveUp says which probe has given up a main process, and what it said.
 func gaveUp(t *spec.Termination) string {
-	probe := Liveness
-	if t.Reason == spec.ReasonStartupFailed {
-		probe = Startup
-	}
+	probe, _ := givenUpBy(t.Reason)
 	said := "the " + probe.String() + " probe failed"
 	if t.Message != "" {
 		said += ": " + t.Message
 	}
 	return said
+}
+
+// givenUpBy is the probe whose failure is a reason to stop.
+func givenUpBy(r spec.Reason) (k ProbeKind, ok bool) {
+	switch r {
+	case spec.ReasonLivenessFailed:
+		return Liveness, true
+	case spec.ReasonStartupFailed:
+		return Startup, true
+	}
+	return 0, false
 }
 
 // ended says in words how a main process ended.

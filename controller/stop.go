@@ -52,8 +52,12 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 	st := s.history.stop(in.ID)
 	policy := p.stopPolicy(s, in)
 	if st == nil {
-		p.act(p.beginning(s, in, policy, reason))
-		p.why(s.key, Reason{Reason: reason})
+		a, why := p.beginning(s, in, policy, reason), Reason{Reason: reason}
+		if a.Type == PreStop {
+			why.Detail, why.Until = waitsForHook, p.w.Now.Add(policy.Grace)
+		}
+		p.act(a)
+		p.why(s.key, why)
 		return
 	}
 	over := st.At.Add(policy.Grace)
@@ -66,7 +70,7 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 		p.why(s.key, Reason{Reason: st.Reason, Until: over})
 		return
 	case st.Hook == HookRunning:
-		p.why(s.key, Reason{Reason: st.Reason, Detail: "waiting for its preStop hook before it is signalled", Until: over})
+		p.why(s.key, Reason{Reason: st.Reason, Detail: waitsForHook, Until: over})
 		return
 	}
 	p.why(s.key, Reason{Reason: st.Reason, Detail: "waiting for it to end before it is killed", Until: over})
@@ -75,6 +79,8 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 		p.act(Action{Type: Stop, Key: s.key, Instance: late, Signal: policy.Signal, Policy: policy, Reason: st.Reason})
 	}
 }
+
+const waitsForHook = "waiting for its preStop hook before it is signalled"
 
 // beginning is the first step of a stop: the preStop hook, or the stop signal.
 func (p *planner) beginning(s *situation, in *observe.Instance, policy StopPolicy, reason spec.Reason) Action {

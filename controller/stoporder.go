@@ -37,10 +37,10 @@ func (p *planner) holdStops() {
 	})
 }
 
-// canWait says that an action begins a stop that somebody asked for, and that is
-// no part of a replacement.
+// canWait says that an action begins a stop that somebody asked for, with its hook
+// or with its signal, and that is no part of a replacement.
 func (p *planner) canWait(a Action) bool {
-	if a.Type != Stop || p.w.History.Of(a.Key).stop(a.Instance.ID) != nil {
+	if a.Type != Stop && a.Type != PreStop || p.w.History.Of(a.Key).stop(a.Instance.ID) != nil {
 		return false
 	}
 	switch a.Reason {
@@ -55,7 +55,7 @@ func (p *planner) canWait(a Action) bool {
 func (p *planner) leavingDependents() map[spec.Key][]spec.Key {
 	stopped := map[spec.Instance]bool{}
 	for _, a := range p.plan.Actions {
-		if a.Type == Stop || a.Type == Kill {
+		if a.stops() {
 			stopped[a.Instance.ID] = true
 		}
 	}

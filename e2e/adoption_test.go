@@ -24,9 +24,7 @@ func TestAdoption(t *testing.T) {
 	}
 
 	r.crash()
-	if err := os.RemoveAll(r.state); err != nil {
-		t.Fatal(err)
-	}
+	r.forget()
 	r.start()
 	after := r.kept("mcp/a", before)
 	if after.Status.Restarts > before.Status.Restarts {

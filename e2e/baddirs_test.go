@@ -187,7 +187,7 @@ func TestStateDirectory(t *testing.T) {
 func TestStateDirectoryDeleted(t *testing.T) {
 	t.Parallel()
 	r, unharmed := bystander(t)
-	must(t, os.RemoveAll(r.state))
+	r.forget()
 	r.write("a.yaml", agent("a"))
 	a := r.running("agent/a")
 	r.write("a.yaml", agent("a", "env: [{name: EDITED, value: again}]"))

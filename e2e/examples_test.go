@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -57,31 +58,40 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// The manifest that the README explains is a valid one.
-func TestReadmeManifestIsValid(t *testing.T) {
+// The manifests that the documents explain are valid ones. A block of YAML that
+// has no kind is a part of one.
+func TestManifestsOfTheDocumentsAreValid(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	readme, err := os.ReadFile(filepath.Join(projectDir, "README.md"))
+	pages, err := filepath.Glob(filepath.Join(projectDir, "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := 0
-	for rest := string(readme); ; blocks++ {
-		_, after, found := strings.Cut(rest, "```yaml\n")
-		if !found {
-			break
-		}
-		block, after, _ := strings.Cut(after, "```")
-		rest = after
-		path := filepath.Join(r.dir, "readme.yaml")
-		if err := os.WriteFile(path, []byte(block), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if res := r.exec("validate", path); res.code != 0 {
-			t.Errorf("exit code %d for\n%s\n%s%s", res.code, block, res.stdout, res.stderr)
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	for page, least := range map[string]int{"README.md": 1, "docs/health.md": 1} {
+		pages = append(pages, filepath.Join(projectDir, page))
+		content, err := os.ReadFile(filepath.Join(projectDir, page))
+		if err != nil || len(block.FindAll(content, -1)) < least {
+			t.Errorf("%s explains no manifest: %v", page, err)
 		}
 	}
-	if blocks == 0 {
-		t.Error("the README explains no manifest")
+	r := newRig(t)
+	for _, page := range pages {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range block.FindAllSubmatch(content, -1) {
+			text := string(found[1])
+			if !strings.Contains(text, "kind: ") || !strings.HasPrefix(text, "apiVersion") {
+				continue
+			}
+			path := filepath.Join(r.dir, "page.yaml")
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if res := r.exec("validate", path); res.code != 0 {
+				t.Errorf("%s: exit code %d for\n%s\n%s%s", page, res.code, text, res.stdout, res.stderr)
+			}
+		}
 	}
 }

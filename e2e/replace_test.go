@@ -212,7 +212,7 @@ func TestBlueGreenAcrossACrash(t *testing.T) {
 	o := r.until("mcp/a", "has both", both)
 	next := o.Status.Instances[1].PID
 	r.crash()
-	must(t, os.RemoveAll(r.state))
+	r.forget()
 	r.start()
 	r.until("mcp/a", "has both again", both)
 	must(t, os.WriteFile(gate, nil, 0o644))

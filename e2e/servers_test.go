@@ -93,7 +93,7 @@ func TestAgentFollowsItsServer(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		r.stop()
 		if forget {
-			must(t, os.RemoveAll(r.state))
+			r.forget()
 		}
 		r.start()
 		_, port := r.available("mcp/clock")

@@ -103,8 +103,11 @@ func TestReadThatHangs(t *testing.T) {
 	named := fmt.Sprintf("cannot be read (stuck in the kernel): pid %d", pid)
 
 	began := time.Now()
-	r.write("b.yaml", agent("b"))
+	forked := filepath.Join(r.dir, "forked")
+	family := manifest("Agent", "b", fmt.Sprintf("command: [sh, -c, 'setsid sleep 1001 & touch %s; exec sleep 1000']", forked))
+	r.write("b.yaml", family) // that all of its tree is gone has to be looked for
 	b := r.running("agent/b")
+	eventually(t, soon, "it has a child", func() error { _, err := os.Stat(forked); return err })
 	p, _ := lookup(before.Status.PID)
 	end(p)
 	a := r.replaced("agent/a", before)
@@ -127,10 +130,10 @@ func TestReadThatHangs(t *testing.T) {
 	r.kept("agent/a", a)
 
 	release()
-	r.write("b.yaml", manifest("Agent", "b", "command: [sh, -c, 'setsid sleep 1001 & exec sleep 1000']"))
+	r.write("b.yaml", family)
 	r.live(3)
 	b = r.running("agent/b")
-	r.remove("b.yaml") // that all of its tree is gone has to be looked for
+	r.remove("b.yaml")
 	gone(t, b.Status.PID)
 	eventually(t, 2*soon, "it is named no longer", func() error {
 		if res := r.run("get"); strings.Contains(res.stderr, "stuck in the kernel") {

@@ -52,7 +52,7 @@ func TestUserOfAWorkload(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		r.crash()
 		if forget {
-			must(t, os.RemoveAll(r.state))
+			r.forget()
 		}
 		r.start()
 		r.kept("agent/a", first)
@@ -257,7 +257,7 @@ func TestForgedMarkers(t *testing.T) {
 	}
 
 	r.crash()
-	must(t, os.RemoveAll(r.state))
+	r.forget()
 	r.start()
 	if o := r.running("agent/a"); o.Status.PID != a.Status.PID || o.Status.Instances[0].Members != 0 {
 		t.Errorf("pid %d with %d members, want %d with none", o.Status.PID, o.Status.Instances[0].Members, a.Status.PID)

@@ -26,7 +26,7 @@ func OwnerFor(uid int, dir string) Owner {
 		}
 		return '-'
 	}, path.Base(dir))
-	const longest = 40
+	const longest = 32
 	base = strings.Trim(base[:min(len(base), longest)], ".-_")
 	if base == "" {
 		base = "manifests"

@@ -44,6 +44,7 @@ const (
 	ReasonRunning         Reason = "Running"
 	ReasonAdopted         Reason = "Adopted"
 	ReasonCannotTell      Reason = "CannotTell"
+	ReasonUnattributed    Reason = "Unattributed" // left to us, by nobody knows which workload
 	ReasonPortHeld        Reason = "PortHeld"
 	ReasonPortStray       Reason = "PortHeldByStray"
 	ReasonChecking        Reason = "Checking" // an observation is under way

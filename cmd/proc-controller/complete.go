@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/proc-controller/proc-controller/controller/api"
 )
 
 // completeWait is how long a shell that completes a word may be kept waiting.
@@ -19,12 +17,10 @@ func completeWorkloads(at *placeFlags) cobra.CompletionFunc {
 		words := []cobra.Completion{"agents", "mcpservers"}
 		ctx, cancel := context.WithTimeout(context.Background(), completeWait)
 		defer cancel()
-		if p, err := at.locate(thisHost()); err == nil {
-			if socket, err := p.socket(); err == nil {
-				objects, _ := api.NewClient(socket).Workloads(ctx) // none runs: the kinds are enough
-				for i := range objects {
-					words = append(words, shortName(objects[i].Key()))
-				}
+		if client, _, err := at.client(); err == nil {
+			objects, _ := client.Workloads(ctx) // none runs: the kinds are enough
+			for i := range objects {
+				words = append(words, shortName(objects[i].Key()))
 			}
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp

@@ -49,15 +49,10 @@ var outputs = []string{"wide", "json", "yaml", "name"}
 // get asks the controller and writes what was asked for. What is there is
 // shown even if something else is not found.
 func get(ctx context.Context, std streams, at *placeFlags, want selectors, output string) error {
-	p, err := at.locate(thisHost())
+	client, p, err := at.client()
 	if err != nil {
 		return err
 	}
-	socket, err := p.socket()
-	if err != nil {
-		return err
-	}
-	client := api.NewClient(socket)
 	all, err := client.Workloads(ctx)
 	if err != nil {
 		return p.explain(err)

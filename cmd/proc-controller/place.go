@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -103,46 +102,28 @@ func (f *placeFlags) locate(h host) (place, error) {
 		return place{}, fmt.Errorf("cannot find the directory of the manifests: %w", err)
 	}
 	p.manifests = abs
-	p.owner = spec.Owner(f.owner)
 	if f.owner == "" {
-		p.owner = defaultOwner(h.uid, abs)
+		p.owner = spec.OwnerFor(h.uid, abs)
+		return p, nil
 	}
-	return p, checkOwner(p.owner)
+	if err := spec.ValidOwner(f.owner); err != nil {
+		return p, &usageError{fmt.Sprintf("bad value of --owner: %v", err)}
+	}
+	p.owner = spec.Owner(f.owner)
+	return p, nil
 }
 
-// defaultOwner is <basename>-<hash8> of uid and directory, so that it survives
-// the loss of the state directory.
-func defaultOwner(uid int, dir string) spec.Owner {
-	sum := sha256.Sum256([]byte(strconv.Itoa(uid) + "\x00" + dir))
-	base := strings.Map(func(r rune) rune {
-		if ownerRune(r) {
-			return r
-		}
-		return '-'
-	}, filepath.Base(dir))
-	base = strings.Trim(base[:min(len(base), 32)], ".-_")
-	if base == "" {
-		base = "manifests"
+// client is how to ask the controller that the flags name, and where that is.
+func (f *placeFlags) client() (*api.Client, place, error) {
+	p, err := f.locate(thisHost())
+	if err != nil {
+		return nil, place{}, err
 	}
-	return spec.Owner(base + "-" + hex.EncodeToString(sum[:4]))
-}
-
-// maxOwner keeps the names made from an owner (a unit, a lock, a directory)
-// within their limits.
-const maxOwner = 63
-
-// checkOwner accepts what is safe in a path, a unit name and an environment.
-func checkOwner(o spec.Owner) error {
-	s := string(o)
-	if len(s) > maxOwner || strings.IndexFunc(s, func(r rune) bool { return !ownerRune(r) }) >= 0 ||
-		strings.ContainsAny(s[:1], ".-_") {
-		return &usageError{fmt.Sprintf("bad value %q of --owner: use at most %d letters, digits, dots, dashes and underscores, beginning with a letter or digit", s, maxOwner)}
+	socket, err := p.socket()
+	if err != nil {
+		return nil, place{}, err
 	}
-	return nil
-}
-
-func ownerRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_'
+	return api.NewClient(socket), p, nil
 }
 
 // stateDir is where ledger, logs and events are.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/proc-controller/proc-controller/spec"
 )
 
 // fakeHost has the given environment, uid 1000, and the directories that files
@@ -134,24 +132,11 @@ func TestNoHomeNamesTheFlag(t *testing.T) {
 	}
 }
 
-func TestOwners(t *testing.T) {
-	a, b := defaultOwner(1000, "/x/m"), defaultOwner(1000, "/y/m")
-	if a == b || !strings.HasPrefix(string(a), "m-") {
-		t.Errorf("owners of two directories: %s and %s", a, b)
-	}
-	if defaultOwner(1001, "/x/m") == a {
-		t.Errorf("two users have the owner %s", a)
-	}
-	for _, dir := range []string{"/", "/x/mañana dir", "/x/..", "/x/" + strings.Repeat("long", 40), "/x/.hidden", "/x/日本"} {
-		if o := defaultOwner(0, dir); checkOwner(o) != nil {
-			t.Errorf("the owner of %s is %q: %v", dir, o, checkOwner(o))
-		}
-	}
-	for _, o := range []spec.Owner{"..", "a/b", "a b", "-x", ".", "a\nb", "é", spec.Owner(strings.Repeat("x", 64))} {
-		var wrong *usageError
-		if err := checkOwner(o); !errors.As(err, &wrong) {
-			t.Errorf("owner %q: %v", o, err)
-		}
+// What an owner is called, and may be, spec tests.
+func TestBadOwnerIsAUsageError(t *testing.T) {
+	var wrong *usageError
+	if _, err := (&placeFlags{manifests: "/m", owner: "a/b"}).locate(fakeHost(nil, 1000, nil)); !errors.As(err, &wrong) {
+		t.Error(err)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/proc-controller/proc-controller/controller/api"
 )
 
 // newUpgrade is the verb that has a running controller replace itself.
@@ -36,15 +34,11 @@ the answer then stands in its log.`,
 }
 
 func upgrade(ctx context.Context, std streams, at *placeFlags) error {
-	p, err := at.locate(thisHost())
+	client, p, err := at.client()
 	if err != nil {
 		return err
 	}
-	socket, err := p.socket()
-	if err != nil {
-		return err
-	}
-	now, err := api.NewClient(socket).Upgrade(ctx)
+	now, err := client.Upgrade(ctx)
 	if err != nil {
 		return p.explain(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func newWait(std streams, at *placeFlags) *cobra.Command {
 It ends with exit code 0 once it is true of every one, and with 1 when the time
 is over, with a line for each that says why it is not. It ends at once where it
 can no longer become true: a workload that runs once has failed, a manifest is
-invalid.
+invalid. One that runs once and has completed is as good as ready.
 
 A workload that is not there yet is waited for, too. --all and -l take what there
 is when the wait begins.`,
@@ -151,7 +152,8 @@ func (a aim) String() string {
 // waitState is what is to be said of one workload that is waited for.
 type waitState struct {
 	met      bool
-	hopeless bool // it can no longer become true
+	as       string // what it is, where that is not what was asked for
+	hopeless bool   // it can no longer become true
 	why      string
 }
 
@@ -186,10 +188,12 @@ func (a aim) unmet(o *api.Object, c spec.Condition) waitState {
 		return st
 	}
 	switch {
+	case o.Status.Phase == spec.PhaseCompleted && a.condition == spec.CondReady:
+		return waitState{met: true, as: "completed"} // it has done what others wait for
 	case o.Status.Phase == spec.PhaseFailed, o.Status.Phase == spec.PhaseCompleted:
 		st.hopeless = true
-	case o.Spec == nil && c.Reason == spec.ReasonInvalid:
-		st.hopeless = true
+	case c.Reason == spec.ReasonInvalid:
+		st.hopeless = true // also where the last good one runs on: it takes an edit
 	}
 	return st
 }
@@ -203,15 +207,10 @@ const (
 // run waits. What it has found true once is looked at again: all has to be true
 // at one moment.
 func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit time.Duration) error {
-	p, err := at.locate(thisHost())
+	client, p, err := at.client()
 	if err != nil {
 		return err
 	}
-	socket, err := p.socket()
-	if err != nil {
-		return err
-	}
-	client := api.NewClient(socket)
 	all, err := client.Workloads(ctx)
 	if err != nil {
 		return p.explain(err)
@@ -222,12 +221,13 @@ func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit ti
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var lost error // why the controller does not answer any more
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		states := w.judge(keys, all)
 		switch {
 		case every(states):
-			for _, k := range keys {
-				fmt.Fprintf(std.out, "%s is %v\n", shortName(k), w.until)
+			for i, k := range keys {
+				fmt.Fprintf(std.out, "%s is %s\n", shortName(k), cmp.Or(states[i].as, w.until.String()))
 			}
 			return nil
 		case slices.ContainsFunc(states, func(st waitState) bool { return st.hopeless }):
@@ -236,12 +236,19 @@ func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit ti
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+			if lost != nil {
+				return p.explain(lost) // what was seen last says nothing any more
+			}
 			return w.timedOut(std, keys, states, limit)
 		}
-		// A controller that is being replaced is not there for a moment.
-		if next, err := client.Workloads(ctx); err == nil {
-			all = next
-		} else if ctx.Err() == nil && !errors.Is(err, api.ErrNotRunning) {
+		next, err := client.Workloads(ctx)
+		switch {
+		case err == nil:
+			all, lost = next, nil
+		case ctx.Err() != nil:
+		case errors.Is(err, api.ErrNotRunning):
+			lost = err // for a moment, while it is being replaced
+		default:
 			return err
 		}
 	}

@@ -28,7 +28,13 @@ func (u *upgrader) Prepare(context.Context) (func(), error) {
 	}, nil
 }
 
-func (u *upgrader) Failure() string { return u.failure }
+// Failure has nothing to tell before it was tried.
+func (u *upgrader) Failure() string {
+	if u.committed.Load() == 0 {
+		return ""
+	}
+	return u.failure
+}
 
 func TestUpgradeIsRefusedInWords(t *testing.T) {
 	u := &upgrader{refusal: errors.New("cannot upgrade: not today")}
