@@ -150,7 +150,7 @@ func checkKept(t *rapid.T, w *World, p Plan) {
 		}
 		right, stopped, former := 0, 0, 0
 		for _, in := range w.Observed.InstancesOf(e.Key) {
-			if !in.Live() || w.History.Of(e.Key).stop(in.ID) != nil {
+			if !in.Live() || w.History.Of(e.Key).stop(in.ID) != nil || w.healthOf(e, w.History.Of(e.Key), in).failed != "" {
 				continue
 			}
 			if in.Hash != e.Hash {
@@ -189,6 +189,13 @@ func TestDecideIsAFunctionOfTheWorld(t *testing.T) {
 		if !p.WakeAt.IsZero() && !p.WakeAt.After(w.Now) {
 			t.Errorf("wants to be woken %v ago", w.Now.Sub(p.WakeAt))
 		}
+		// What is due to be asked is, at once; that much is news.
+		for _, a := range p.Actions {
+			if a.Type == Probe {
+				w.History = w.History.With(ProbeAsked{Key: a.Key, ID: a.Instance.ID, Kind: a.Kind, At: w.Now})
+			}
+		}
+		p = Decide(w)
 		later := w
 		later.Now = w.Now.Add(time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "later")))
 		if !p.WakeAt.IsZero() && !later.Now.Before(p.WakeAt) {

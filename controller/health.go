@@ -210,6 +210,7 @@ func (p *planner) watch(s *situation, in *observe.Instance) {
 	}
 	if p.w.startsUp(sp, s.history, in) {
 		p.ask(s, in, Startup)
+		p.wake(p.w.starting(sp.StartupProbe, s.history.probe(in.ID, Startup)).why.Until)
 		return
 	}
 	p.ask(s, in, Readiness)
@@ -308,9 +309,9 @@ func spread(id spec.Instance, kind ProbeKind, limit time.Duration) time.Duration
 // stopUnhealthy stops what its probes have given up, and gives the others. The
 // probes are those of the new manifest: what is to be replaced may not have what
 // they ask for, and the new program may not be there to take its place.
-func (p *planner) stopUnhealthy(s *situation, live []*observe.Instance) (healthy []*observe.Instance) {
-	if s.entry == nil || s.entry.Object == nil || s.entry.Gone() || !isProbed(&s.entry.Object.Spec) {
-		return live
+func (p *planner) stopUnhealthy(s *situation, live []*observe.Instance, wanted int) (healthy []*observe.Instance) {
+	if wanted == 0 || !isProbed(&s.entry.Object.Spec) {
+		return live // what is not wanted is stopped for that, and has not failed
 	}
 	for _, in := range live {
 		hl := p.w.healthOf(s.entry, s.history, in)

@@ -108,6 +108,15 @@ func TestVerdictOfWhatIsStoppedIsDropped(t *testing.T) {
 	}
 }
 
+// What is suspended is stopped for that: it has not failed, and did not crash.
+func TestWhatIsNotWantedHasNotFailed(t *testing.T) {
+	suspended := func(s *spec.Spec) { s.Suspend = true }
+	w := world(wants(entry(files, "a", probing("liveness"), suspended)), runs(instance(files, "a", 1)), happened(probed(Liveness, "+---", time.Minute)...))
+	if p := Decide(w); said(p) != "Stop files#1" || p.Actions[0].Reason != spec.ReasonSuspended {
+		t.Errorf("the plan is %q, because of %q", said(p), p.Actions[0].Reason)
+	}
+}
+
 // A port that somebody else listens on does not make a workload ready, whoever
 // answers there; and after a failure it is looked at anew whose it is.
 func TestReadinessNeedsItsOwnListener(t *testing.T) {

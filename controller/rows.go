@@ -28,8 +28,8 @@ func (p *planner) decide(s situation) {
 	}
 	p.reconsider(&s)
 	p.publish(&s)
-	live := p.finishStops(&s)        // rows 6, 7
-	live = p.stopUnhealthy(&s, live) // liveness and startup probes
+	live := p.finishStops(&s)                // rows 6, 7
+	live = p.stopUnhealthy(&s, live, wanted) // liveness and startup probes
 	b := p.besides(&s, live, wanted)
 	live = p.stopSurplus(&s, live, wanted, b) // rows 8, 9
 	if b == nil {

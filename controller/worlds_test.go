@@ -89,6 +89,9 @@ func (m *worldMaker) entry(k spec.Key) *spec.Entry {
 		if m.maybe("port") {
 			s.Ports = []spec.Port{{Port: pick[int32](m, "number", 0, 80, 81)}}
 		}
+		if m.maybe("probes") {
+			probing(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"startup", "readiness", "liveness"}), 1, 3, rapid.ID).Draw(m.t, "which")...)(s)
+		}
 		for _, on := range m.dependencies() {
 			s.DependsOn = append(s.DependsOn, spec.Dependency{
 				Kind: on.Kind, Name: on.Name,
@@ -195,6 +198,9 @@ func (m *worldMaker) events(k spec.Key, ins []*observe.Instance) (es []Event) {
 			es = append(es, Succeeds{k, in.ID, t0.Add(-m.ago("ready"))})
 		}
 		es = append(es, Adopted{Key: k, Instance: recordOf(in, true)})
+		if m.maybe("probed") {
+			es = append(es, m.probes(k, in)...)
+		}
 		if m.maybe("stop under way") {
 			es = append(es, m.stop(k, in)...)
 		}
@@ -223,6 +229,28 @@ func (m *worldMaker) stop(k spec.Key, in *observe.Instance) []Event {
 		return []Event{asked}
 	}
 	return []Event{asked, Signalled{Key: k, ID: in.ID, Err: pick(m, "refused", "", "refused")}}
+}
+
+// probes are attempts that were made, and one that is under way perhaps.
+func (m *worldMaker) probes(k spec.Key, in *observe.Instance) (es []Event) {
+	for _, kind := range []ProbeKind{Startup, Readiness, Liveness} {
+		at := t0.Add(-m.ago("first asked"))
+		for range rapid.IntRange(0, 4).Draw(m.t, "attempts") {
+			e := Probed{Key: k, ID: in.ID, Kind: kind, Main: in.LastMain, At: at, Successes: 1, Failures: 3}
+			if m.maybe("fails") {
+				e.Err = "503"
+			}
+			es = append(es, ProbeAsked{Key: k, ID: in.ID, Kind: kind, At: at}, e)
+			at = t0.Add(-m.ago("asked")) // the clock goes either way
+		}
+		if !m.mostly("no attempt under way") {
+			es = append(es, ProbeAsked{Key: k, ID: in.ID, Kind: kind, At: at})
+		}
+	}
+	if !m.mostly("awake") {
+		es = append(es, Slept{k, t0.Add(-m.ago("slept"))})
+	}
+	return es
 }
 
 // doubts are places that could not be read.
