@@ -24,8 +24,15 @@ var restarts = map[string]func(*rig){
 // forget deletes the state directory.
 func (r *rig) forget() {
 	r.t.Helper()
-	// The guard of a controller that crashed may still write down what it does.
-	eventually(r.t, soon, "the state is removed", func() error { return os.RemoveAll(r.state) })
+	// The guard of a controller that crashed still writes down what it does.
+	if r.proc != nil {
+		select {
+		case <-r.proc.exited:
+			r.unguarded(soon)
+		default:
+		}
+	}
+	must(r.t, os.RemoveAll(r.state))
 }
 
 // kept is an Agent that outlives the controller.

@@ -129,6 +129,7 @@ func TestUserWithoutItsManifest(t *testing.T) {
 	}
 	known(true)
 	r.crash()
+	r.unguarded(soon) // it still writes down what it does
 	explained("A controller with these flags would adopt it")
 	ledger, hidden := r.state, r.state+".hidden"
 	must(t, os.Rename(ledger, hidden)) // the manifest is as good
