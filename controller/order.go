@@ -195,7 +195,8 @@ func (p *planner) restartDependent(s *situation, live []*observe.Instance, wante
 		settling := func(in *observe.Instance) bool {
 			return p.renewed(s, in) == spec.Key{} && !p.w.ready(s.entry, s.history, in)
 		}
-		if under || slices.ContainsFunc(live, settling) || p.lacks(s).Reason != "" {
+		waits := p.mayBeOfUse(s, in) && slices.ContainsFunc(live, settling)
+		if under || waits || p.lacks(s).Reason != "" {
 			return live
 		}
 		p.stopInstance(s, in, spec.ReasonDependencyRenewed)

@@ -47,6 +47,14 @@ func passes(in *observe.Instance) []Event {
 	}
 }
 
+func fails(in *observe.Instance) []Event {
+	return []Event{
+		Adopted{Key: in.Key, Instance: recordOf(in, true)},
+		ProbeAsked{Key: in.Key, ID: in.ID, Kind: Readiness, At: t0},
+		Probed{Key: in.Key, ID: in.ID, Kind: Readiness, Main: in.LastMain, At: t0, Err: "503", Successes: 1, Failures: 3},
+	}
+}
+
 func TestOrderOfStarts(t *testing.T) {
 	onFailure := func(s *spec.Spec) { s.RestartPolicy = spec.RestartOnFailure }
 	never := func(s *spec.Spec) { s.RestartPolicy = spec.RestartNever }

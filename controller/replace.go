@@ -25,13 +25,8 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	if b != nil {
 		return p.replaceBeside(s, b, wanted)
 	}
-	var oldest *observe.Instance
-	for _, in := range live {
-		if outdated(s, in) && (oldest == nil || compareAge(in, oldest) < 0) {
-			oldest = in
-		}
-	}
-	if oldest == nil {
+	next := p.nextToReplace(s, live)
+	if next == nil {
 		return false
 	}
 	if p.waitsForDependency(s) || !p.resolved(s) {
@@ -40,7 +35,7 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	if len(s.instances) > len(live) || len(s.history.Starting) > 0 || len(live) < wanted {
 		return false // one at a time: the last one has not been replaced yet
 	}
-	if in := p.unready(s, live); in != nil {
+	if in := p.unready(s, live); in != nil && p.mayBeOfUse(s, next) {
 		why := p.w.healthOf(s.entry, s.history, in).why
 		p.why(s.key, Reason{Reason: spec.ReasonSpecChanged, Detail: notReadyYet + cause(why)})
 		return false
@@ -48,12 +43,39 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	if p.unpublished(s) {
 		return true
 	}
-	p.stopInstance(s, oldest, spec.ReasonSpecChanged)
+	p.stopInstance(s, next, spec.ReasonSpecChanged)
 	return true
 }
 
+// nextToReplace gives the oldest instance of another program that cannot be used,
+// else the oldest of those that can; nil if all run the wanted one.
+func (p *planner) nextToReplace(s *situation, live []*observe.Instance) *observe.Instance {
+	var unusable, usable *observe.Instance
+	for _, in := range live {
+		which := &usable
+		if !outdated(s, in) {
+			continue
+		}
+		if !p.mayBeOfUse(s, in) {
+			which = &unusable
+		}
+		if *which == nil || compareAge(in, *which) < 0 {
+			*which = in
+		}
+	}
+	if unusable != nil {
+		return unusable
+	}
+	return usable
+}
+
+// mayBeOfUse says that an instance is ready, or that nobody has looked yet.
+func (p *planner) mayBeOfUse(s *situation, in *observe.Instance) bool {
+	return p.w.ready(s.entry, s.history, in) || p.w.readinessUnknown(s.entry, s.history, in)
+}
+
 // unready gives an instance of the wanted program that cannot be used, or nil.
-// While there is one no other replica is stopped to be started anew.
+// While there is one, no replica that can be is stopped to be started anew.
 func (p *planner) unready(s *situation, live []*observe.Instance) *observe.Instance {
 	for _, in := range live {
 		if !outdated(s, in) && !p.w.ready(s.entry, s.history, in) {

@@ -155,9 +155,12 @@ func TestReplicasAreReplacedOneAfterTheOther(t *testing.T) {
 		want string // of the stops
 	}{
 		{"the new one is not ready yet", mixed, ""},
+		{"nor is the former one", mixed.after(fails(instance(files, "a", 1))...), "Stop files#1"},
+		{"but the former one is", mixed.after(passes(instance(files, "a", 1))...), ""},
 		{"the new one is ready", mixed.after(passes(instance(files, "b", 2))...), "Stop files#1"},
 		{"it is neither the wanted one", broken, "Stop files#1"},
 		{"for a dependency, not ready yet", renewed, ""},
+		{"for a dependency, and neither is ready", renewed.after(fails(instance(files, "a", 1))...), "Stop files#1"},
 		{"for a dependency, ready", renewed.after(passes(instance(files, "a", 3))...), "Stop files#1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
