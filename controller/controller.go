@@ -91,8 +91,8 @@ func New(o Options) *Controller {
 }
 
 // Run decides and acts until ctx is done or Shutdown is called, and until then
-// what is to stop has stopped. The end of ctx is a graceful shutdown. Run is
-// called once.
+// what is to stop has stopped. The end of ctx is a graceful shutdown; where it has
+// ended already nothing else is ever decided on. Run is called once.
 func (c *Controller) Run(ctx context.Context) error {
 	defer close(c.done)
 	c.running.Go(func() { c.reporter.run(c.ended) })

@@ -76,6 +76,10 @@ func (l *loop) run(ctx context.Context) {
 	l.findPublished()
 	l.recallDeaths()
 	stop := ctx.Done()
+	if ctx.Err() != nil { // before anything is decided
+		stop = nil
+		l.shutDown(ShutdownGraceful)
+	}
 	for !l.finished() {
 		calm := false
 		select {

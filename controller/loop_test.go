@@ -224,6 +224,46 @@ func TestStartsOfTwoSetsMayCross(t *testing.T) {
 	}
 }
 
+// quickScan is a machine whose first scan is back before the loop sleeps.
+type quickScan struct {
+	*machine
+	scans int
+}
+
+func (q *quickScan) Scan(ctx context.Context, known []observe.Witness, d observe.Depth) observe.Snapshot {
+	if q.scans++; q.scans > 1 {
+		return q.machine.Scan(ctx, known, d)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.scan()
+}
+
+// A controller that was told to end before it began stops what dies with it, and
+// decides nothing else, in whatever order things come: that no manifest names a
+// workload which is kept is not for it to act upon.
+func TestEndBeforeTheBeginning(t *testing.T) {
+	for seed := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMachine(seed)
+			m.publish(setOf())
+			m.mu.Lock()
+			m.spawn(simulated{key: files, id: spec.NewInstance("kept", 101), hash: "a", onExit: spec.ExitKeep, main: true})
+			m.spawn(simulated{key: other, id: spec.NewInstance("dies", 102), hash: "a", onExit: spec.ExitStop, main: true})
+			m.mu.Unlock()
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			c := m.controller(func(o *Options) { o.Observer = &quickScan{machine: m} })
+			if err := c.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if kept, dies := m.mains(files), m.mains(other); kept != 1 || dies != 0 {
+				t.Errorf("seed %d: %d kept and %d that die with it", seed, kept, dies)
+			}
+		})
+	}
+}
+
 // TestLoopProperties drives the loop through random histories: edits, removals,
 // broken files, crashes, failing scans. Never may a twin be started or a
 // protected workload be signalled; and when the world has become quiet, what

@@ -192,6 +192,11 @@ func (m *machine) Signal(in *observe.Instance, sig int, _ spec.KillMode) ([]obse
 func (m *machine) Scan(_ context.Context, _ []observe.Witness, _ observe.Depth) observe.Snapshot {
 	m.mu.Lock()
 	defer m.pauseUnlocked()
+	return m.scan()
+}
+
+// scan is what the process table shows at this moment.
+func (m *machine) scan() observe.Snapshot {
 	if m.failing {
 		return observe.Snapshot{Err: errTest}
 	}

@@ -30,6 +30,7 @@ type rig struct {
 	wrap      []string // a command that the controller is run through
 	user      *syscall.Credential
 	proc      *controllerProcess // nil while none was started
+	logs      []logFile          // of all that were started
 }
 
 // controllerProcess is one run of the controller.
@@ -129,6 +130,7 @@ func (r *rig) launch() *controllerProcess {
 	}
 	defer stderr.Close()
 	p.stderr = logFile(stderr.Name())
+	r.logs = append(r.logs, p.stderr)
 	p.cmd.Env, p.cmd.Stderr, p.cmd.Stdout = r.env, stderr, stderr
 	// A session of its own: what is sent to the group of the tests does not
 	// reach it.
@@ -210,8 +212,8 @@ func (r *rig) tearDown() {
 		if strings.Contains(r.proc.stderr.String(), "DATA RACE") {
 			r.t.Errorf("the race detector found something")
 		}
-		if r.t.Failed() {
-			r.t.Logf("stderr of the controller:\n%s", r.proc.stderr)
+		for i := 0; i < len(r.logs) && r.t.Failed(); i++ {
+			r.t.Logf("stderr of controller %d of %d:\n%s", i+1, len(r.logs), r.logs[i])
 		}
 	}
 	r.sweep(crashed)

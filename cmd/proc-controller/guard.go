@@ -137,12 +137,13 @@ func (r *guardReap) shutDown(log logr.Logger) {
 	}).Run(ctx) // it has no error
 }
 
-// noManifests is a source that was read completely and holds nothing.
+// noManifests is a source that holds nothing, and from which nothing follows: no
+// manifest was read, so none is known to be gone.
 type noManifests chan *spec.Set
 
 func nothingWanted() noManifests {
 	c := make(noManifests, 1)
-	c <- &spec.Set{Complete: true}
+	c <- &spec.Set{Complete: true, Doubts: []spec.Doubt{{All: true, Message: "not read"}}}
 	return c
 }
 
