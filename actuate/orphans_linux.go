@@ -40,12 +40,14 @@ func (o *orphanReaper) Poke() {
 	}
 }
 
-// run looks after each SIGCHLD and each Poke, until Close.
+// run looks after each SIGCHLD and each Poke, until Close; and once at its
+// beginning, since the signals of what has ended between two images of this
+// program were heard by neither.
 func (o *orphanReaper) run() {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, syscall.SIGCHLD)
 	defer signal.Stop(died)
-	var due <-chan time.Time
+	due := time.After(orphanDelay)
 	for {
 		select {
 		case <-died:

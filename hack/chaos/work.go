@@ -99,7 +99,9 @@ func (w *work) manifest() string {
 		mode = "Group"
 	}
 	if w.port {
-		ports = "  ports: [{name: http, port: 0}]\n"
+		// Nobody listens on it: without a probe that says otherwise no replica would
+		// ever be ready, and none but the first be replaced.
+		ports = "  ports: [{name: http, port: 0}]\n  readinessProbe: {exec: {command: [/bin/true]}, periodSeconds: 1}\n"
 	}
 	return fmt.Sprintf(`apiVersion: proc-controller.dev/v1alpha1
 kind: %s
