@@ -70,7 +70,9 @@ onControllerExit: Keep`, go_)))
 		t.Fatalf("pid %d, was %d", after.Status.PID, before.Status.PID)
 	}
 	must(t, os.WriteFile(go_, nil, 0o600))
-	o := r.until("agent/a", "has ended", func(o object) bool { return o.Status.Phase != "Running" && o.Status.LastTermination != nil })
+	o := r.until("agent/a", "has ended", func(o object) bool {
+		return (o.Status.Phase == "Completed" || o.Status.Phase == "Failed") && o.Status.LastTermination != nil
+	})
 	if lt := o.Status.LastTermination; lt.Reason == "Unknown" {
 		t.Skip("this kernel does not tell how a process ended that is no child")
 	} else if o.Status.Phase != "Completed" || lt.ExitCode != 3 {
