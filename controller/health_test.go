@@ -241,7 +241,11 @@ func TestProbesOverTime(t *testing.T) {
 		a.hang("liveness", false)
 		wait(15 * time.Second)
 		a.hang("liveness", true)
-		wait(40 * time.Second)
+		for range 60 { // until it is given up
+			if wait(time.Second); status().Restarts > 0 {
+				break
+			}
+		}
 		a.hang("liveness", false)
 		wait(time.Minute)
 		expect("hung", true, 1)
