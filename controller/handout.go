@@ -213,7 +213,8 @@ func (l *loop) planned(of mainOf) bool {
 // unplanned says that a stop is no wish of anybody's: what it ends counts as a
 // crash.
 func unplanned(r spec.Reason) bool {
-	return r == spec.ReasonMainGone || r == spec.ReasonLivenessFailed || r == spec.ReasonStartupFailed
+	_, givenUp := givenUpBy(r)
+	return givenUp || r == spec.ReasonMainGone
 }
 
 // stoppedInStart says that a start which has failed was ended by our doing: what

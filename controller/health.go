@@ -13,9 +13,6 @@ import (
 
 // health is what the probes and the listeners of a live instance come to.
 type health struct {
-	// started says that it no longer counts as starting: its startup probe has
-	// succeeded, or it has none.
-	started bool
 	// ready says that it can be used: it has started, its readiness probe holds,
 	// and the port that was asked is its own; without a readiness probe it listens
 	// on each declared port.
@@ -31,15 +28,13 @@ type health struct {
 func (w *World) healthOf(e *spec.Entry, h *KeyHistory, in *observe.Instance) health {
 	sp := &e.Object.Spec
 	if st := h.probe(in.ID, Liveness); sp.LivenessProbe != nil && st != nil && st.Verdict == Failing {
-		return health{started: true, failed: spec.ReasonLivenessFailed, why: Reason{Reason: spec.ReasonLivenessFailed, Detail: st.Message}}
+		return health{failed: spec.ReasonLivenessFailed, why: Reason{Reason: spec.ReasonLivenessFailed, Detail: st.Message}}
 	}
 	if w.startsUp(sp, h, in) {
 		return w.starting(sp.StartupProbe, h.probe(in.ID, Startup))
 	}
-	hl := health{started: true}
-	hl.why = w.unready(sp, h.probe(in.ID, Readiness), in)
-	hl.ready = hl.why.Reason == ""
-	return hl
+	why := w.unready(sp, h.probe(in.ID, Readiness), in)
+	return health{ready: why.Reason == "", why: why}
 }
 
 // startsUp says that the startup probe of an instance has not succeeded yet. One
@@ -161,7 +156,7 @@ func notListening(l observe.Listener, port uint16) Reason {
 		return Reason{Reason: spec.ReasonNotListening, Detail: fmt.Sprintf("it does not listen on port %d yet", port)}
 	case len(l.Holders) > 0:
 		return Reason{Reason: spec.ReasonForeignListener, Detail: fmt.Sprintf(
-			"port %d is listened on by pid %d (%s, user %s), which is no part of it", port, l.Holders[0].PID, l.Command, l.User)}
+			"port %d is listened on by %s, which is no part of it", port, holderText(l))}
 	}
 	return Reason{Reason: spec.ReasonForeignListener, Detail: fmt.Sprintf("port %d is listened on by another process, of user %s", port, l.User)}
 }

@@ -79,10 +79,7 @@ func (p *planner) portWait(s *situation) time.Duration {
 }
 
 func (p *planner) portHeld(s *situation, l observe.Listener) {
-	holder := "a process of user " + l.User
-	if len(l.Holders) > 0 {
-		holder = fmt.Sprintf("pid %d (%s, user %s)", l.Holders[0].PID, l.Command, l.User)
-	}
+	holder := holderText(l)
 	reason := spec.ReasonPortHeld
 	if in := p.holder(l); in != nil {
 		holder = fmt.Sprintf("%s (%s)", holder, in.Key)
@@ -91,6 +88,14 @@ func (p *planner) portHeld(s *situation, l observe.Listener) {
 		}
 	}
 	p.why(s.key, Reason{Reason: reason, Detail: fmt.Sprintf("port %d (%s) is held by %s", l.Port, l.Addr, holder)})
+}
+
+// holderText names who listens on a port, as far as that can be told.
+func holderText(l observe.Listener) string {
+	if len(l.Holders) == 0 {
+		return "a process of user " + l.User
+	}
+	return fmt.Sprintf("pid %d (%s, user %s)", l.Holders[0].PID, l.Command, l.User)
 }
 
 // holder finds the instance of ours that holds a port.

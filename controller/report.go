@@ -106,7 +106,7 @@ func scopeText(sc observe.Scope) string {
 // like, it is well.
 func (s *situation) health(w *World, in *observe.Instance) health {
 	if s.entry == nil || s.entry.Object == nil {
-		return health{started: true, ready: true}
+		return health{ready: true}
 	}
 	return w.healthOf(s.entry, s.history, in)
 }
