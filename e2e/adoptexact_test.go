@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,7 +73,7 @@ func TestAdoptionIsExact(t *testing.T) {
 					t.Errorf("%s: pids %v, restarts %d; they were %v and %d", key, pidsOf(now), now.Status.Restarts, pidsOf(o), o.Status.Restarts)
 				}
 			}
-			if after := tr.members(t, 3); fmt.Sprint(after) != fmt.Sprint(before) {
+			if after := tr.members(t, 3); idents(after) != idents(before) {
 				t.Errorf("the tree was %v, is %v", before, after)
 			}
 			throughout(t, time.Second, "as many as are wanted", func() error { return r.count(1 + 2 + 1 + 3) })
@@ -88,6 +89,7 @@ func pidsOf(o object) (pids []int) {
 	for _, in := range o.Status.Instances {
 		pids = append(pids, in.PID)
 	}
+	slices.Sort(pids)
 	return pids
 }
 

@@ -37,7 +37,7 @@ func TestCrashBeforeTheRecord(t *testing.T) {
 			r.write("a.yaml", kept("a"))
 			r.start()
 			tr := r.plant("tree", "leader", []string{"a+session", "b+daemon+session"}, "onControllerExit: Keep")
-			before, members := r.running("agent/a"), fmt.Sprint(tr.members(t, 3))
+			before, members := r.running("agent/a"), idents(tr.members(t, 3))
 			for range 3 {
 				r.crash()
 				r.start()
@@ -45,7 +45,7 @@ func TestCrashBeforeTheRecord(t *testing.T) {
 					t.Fatalf("pid %d, was %d", now.Status.PID, before.Status.PID)
 				}
 				r.running("agent/tree")
-				if now := fmt.Sprint(tr.members(t, 3)); now != members {
+				if now := idents(tr.members(t, 3)); now != members {
 					t.Fatalf("the tree is %s, was %s", now, members)
 				}
 			}

@@ -26,6 +26,16 @@ type proc struct {
 
 func (p proc) String() string { return fmt.Sprintf("%d %s (%c)", p.pid, p.comm, p.state) }
 
+// idents names processes beyond doubt, and nothing of theirs that changes while
+// they live, as their state does.
+func idents(all []proc) string {
+	var b strings.Builder
+	for _, p := range all {
+		fmt.Fprintf(&b, "%d@%d ", p.pid, p.start)
+	}
+	return b.String()
+}
+
 // dead says that nothing of it runs any more. PID 1 may never reap, so a zombie
 // can stay for ever; signal 0 reaches it all the same.
 func (p proc) dead() bool { return p.state == 'X' || p.state == 'Z' && p.threads <= 1 }

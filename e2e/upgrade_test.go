@@ -212,15 +212,6 @@ func mustLookup(t *testing.T, pid int) proc {
 	return p
 }
 
-// idents names processes beyond doubt.
-func idents(all []proc) string {
-	var b strings.Builder
-	for _, p := range all {
-		fmt.Fprintf(&b, "%d@%d ", p.pid, p.start)
-	}
-	return b.String()
-}
-
 // The parent-death signal of the children is armed after an upgrade as before,
 // with no guard to make up for it.
 func TestUpgradeKeepsTheDeathSignal(t *testing.T) {
