@@ -102,10 +102,17 @@ func (m *machine) open(f *runFlags) error {
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
 	m.server, err = api.Listen(api.Options{
-		Path: socket, Viewer: m.controller, Log: m.log,
-		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
+		Path: socket, Log: m.log, Services: m.services(),
 	})
 	return err
+}
+
+// services are what the API has to offer.
+func (m *machine) services() api.Services {
+	return api.Services{
+		Viewer: m.controller,
+		Image:  api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
+	}
 }
 
 // postGuard starts the guard, before anything that it would have to look after.

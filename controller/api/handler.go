@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/proc-controller/proc-controller/controller"
@@ -37,58 +39,89 @@ var collections = []struct {
 	{"workloads", "", "List"},
 }
 
-// NewHandler gives the HTTP side of the API: for reading, but for the upgrade of
-// the program itself. It may be called from many goroutines, as far as the
-// viewer may.
-func NewHandler(v Viewer, image Image) http.Handler {
-	h := &handler{viewer: v, image: image}
+// Services are what a handler asks. Viewer is required; what another one would
+// answer is refused with 501 where it is nil.
+type Services struct {
+	// Viewer answers what is true now.
+	Viewer Viewer
+	// Image is what is told of the program, and how it is replaced.
+	Image Image
+}
+
+// route is one method on one path; all of them stand in routes.
+type route struct {
+	method, path string
+	serve        func(http.ResponseWriter, *http.Request)
+}
+
+// NewHandler gives the HTTP side of the API. It may be called from many
+// goroutines, as far as the services may.
+func NewHandler(s Services) http.Handler {
+	h := &handler{s}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", h.health)
-	mux.HandleFunc(Root+"/controller", h.controller)
-	mux.HandleFunc(Root+"/processes/{pid}", h.process)
-	for _, c := range collections {
-		mux.HandleFunc(Root+"/"+c.path, func(w http.ResponseWriter, r *http.Request) {
-			h.list(w, r, c.kind, c.list)
-		})
-		if c.kind == "" {
-			continue
-		}
-		mux.HandleFunc(Root+"/"+c.path+"/{name}", func(w http.ResponseWriter, r *http.Request) {
-			h.object(w, r, spec.Key{Kind: c.kind, Name: r.PathValue("name")})
-		})
+	methods := map[string][]string{}
+	for _, r := range h.routes() {
+		mux.HandleFunc(r.method+" "+r.path, r.serve)
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	for path, allowed := range methods {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, allowed) })
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, failure(http.StatusNotFound, "nothing is served at %s; the API is below %s", r.URL.Path, Root))
 	})
-	all := http.NewServeMux()
-	all.Handle("/", readOnly(mux))
-	all.HandleFunc(upgradePath, h.upgrade)
-	return all
+	return mux
 }
 
-// readOnly answers every method that would change something.
-func readOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			writeFailure(w, failure(http.StatusMethodNotAllowed,
-				"%s is not possible: the API only reads; change the manifests instead", r.Method))
-			return
+// routes gives everything that is served. A part of the API with a file of its
+// own has its routes there.
+func (h *handler) routes() []route {
+	rs := []route{
+		{http.MethodGet, "/healthz", h.health},
+		{http.MethodGet, Root + "/controller", h.controller},
+		{http.MethodGet, Root + "/processes/{pid}", h.process},
+	}
+	for _, c := range collections {
+		rs = append(rs, route{http.MethodGet, Root + "/" + c.path, func(w http.ResponseWriter, r *http.Request) {
+			h.list(w, r, c.kind, c.list)
+		}})
+	}
+	rs = append(rs, h.each(http.MethodGet, "", h.object)...)
+	return append(rs, h.upgradeRoutes()...)
+}
+
+// each gives the routes of what is there for every workload: below the path of
+// its kind and its name.
+func (h *handler) each(method, below string, serve func(http.ResponseWriter, *http.Request, spec.Key)) (rs []route) {
+	for _, c := range collections {
+		if c.kind == "" {
+			continue
 		}
-		next.ServeHTTP(w, r)
-	})
+		rs = append(rs, route{method, Root + "/" + c.path + "/{name}" + below, func(w http.ResponseWriter, r *http.Request) {
+			serve(w, r, spec.Key{Kind: c.kind, Name: r.PathValue("name")})
+		}})
+	}
+	return rs
 }
 
-type handler struct {
-	viewer Viewer
-	image  Image
+// refuseMethod names what would be possible. Whoever asks for GET may ask for
+// HEAD.
+func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(slices.Clip(allowed), http.MethodHead)
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	writeFailure(w, failure(http.StatusMethodNotAllowed, "%s is not possible at %s, only %s; what should run is said in the manifests: change the manifests instead",
+		r.Method, r.URL.Path, strings.Join(allowed, " and ")))
 }
+
+type handler struct{ Services }
 
 // view asks the loop, and answers for it where it does not.
 func (h *handler) view(w http.ResponseWriter, r *http.Request) (*controller.View, bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), viewTimeout)
 	defer cancel()
-	v, err := h.viewer.View(ctx)
+	v, err := h.Viewer.View(ctx)
 	if err != nil {
 		writeFailure(w, failure(http.StatusServiceUnavailable, "the controller gave no answer: %v", err))
 		return nil, false
@@ -113,9 +146,9 @@ func (h *handler) health(w http.ResponseWriter, r *http.Request) {
 func (h *handler) controller(w http.ResponseWriter, r *http.Request) {
 	if v, ok := h.view(w, r); ok {
 		c := controllerOf(v)
-		c.Version, c.Upgrades = h.image.Version, h.image.Upgrades
-		if h.image.Upgrader != nil {
-			c.UpgradeFailure = h.image.Upgrader.Failure()
+		c.Version, c.Upgrades = h.Image.Version, h.Image.Upgrades
+		if h.Image.Upgrader != nil {
+			c.UpgradeFailure = h.Image.Upgrader.Failure()
 		}
 		writeJSON(w, http.StatusOK, c)
 	}

@@ -16,7 +16,7 @@ func TestOtherUserIsRefused(t *testing.T) {
 		t.Skip("only root can become another user")
 	}
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}}})
 	for p, mode := range map[string]os.FileMode{
 		path: 0o666, filepath.Dir(path): 0o711, filepath.Dir(filepath.Dir(path)): 0o711,
 	} {

@@ -29,10 +29,7 @@ const (
 type Options struct {
 	// Path is the socket's. Its directory is made where it is missing.
 	Path string
-	// Viewer answers.
-	Viewer Viewer
-	// Image is what is told of the program, and how it is replaced.
-	Image Image
+	Services
 	// Log tells when the socket's file had to be made again. The zero Logger
 	// tells nothing.
 	Log logr.Logger
@@ -59,7 +56,7 @@ func Listen(o Options) (*Server, error) {
 	}
 	s := &Server{opts: o, sock: sock}
 	s.http = &http.Server{
-		Handler:           refusePeers(NewHandler(o.Viewer, o.Image)),
+		Handler:           refusePeers(NewHandler(o.Services)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      answerTimeout,

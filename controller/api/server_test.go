@@ -109,7 +109,7 @@ func ask(t *testing.T, path, method, url string) (int, []byte) {
 
 func TestClientReadsWhatTheViewSays(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}}})
 	c := NewClient(path)
 
 	got, err := c.Workloads(t.Context())
@@ -142,7 +142,7 @@ func TestClientReadsWhatTheViewSays(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}}})
 	tests := []struct {
 		method, url string
 		code        int
@@ -175,7 +175,7 @@ func TestPaths(t *testing.T) {
 
 func TestListsHoldOneKindAndAreValidJSON(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}}})
 	for url, names := range map[string][]string{
 		"/workloads":  {"gone", "files"},
 		"/agents":     {"gone"},
@@ -198,7 +198,7 @@ func TestListsHoldOneKindAndAreValidJSON(t *testing.T) {
 
 func TestNoItemsIsAnEmptyList(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{}}})
 	_, body := ask(t, path, "GET", Root+"/workloads")
 	if !strings.Contains(string(body), `"items":[]`) {
 		t.Errorf("got %s", body)
@@ -210,7 +210,7 @@ func TestNoItemsIsAnEmptyList(t *testing.T) {
 
 func TestLoopThatDoesNotAnswer(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{err: errors.New("it has ended")}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{err: errors.New("it has ended")}}})
 	_, err := NewClient(path).Workloads(t.Context())
 	var f *Failure
 	if !errors.As(err, &f) || f.Code != 503 || !strings.Contains(f.Message, "it has ended") {
@@ -224,7 +224,7 @@ func TestNobodyListens(t *testing.T) {
 	if !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), path) {
 		t.Errorf("no socket: %v", err)
 	}
-	s, err := Listen(Options{Path: path, Viewer: &fixedView{}})
+	s, err := Listen(Options{Path: path, Services: Services{Viewer: &fixedView{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestNobodyListens(t *testing.T) {
 // be served when one of them leaves.
 func TestManyAtOnce(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}}})
 	var idle []net.Conn
 	for range maxConns {
 		c, err := net.Dial("unix", path)
@@ -273,7 +273,7 @@ func TestManyAtOnce(t *testing.T) {
 // controller does not know.
 func TestProspect(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: controller.View{Owner: "dev-1"}}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: controller.View{Owner: "dev-1"}}}})
 	code, body := ask(t, path, http.MethodGet, Root+"/processes/99?instance=k7-1")
 	var got map[string]any
 	if err := json.Unmarshal(body, &got); err != nil || code != http.StatusOK {

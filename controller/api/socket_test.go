@@ -48,7 +48,7 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 
 func TestListenRefuses(t *testing.T) {
 	busy := socketPath(t)
-	serve(t, Options{Path: busy, Viewer: &fixedView{}})
+	serve(t, Options{Path: busy, Services: Services{Viewer: &fixedView{}}})
 
 	file := socketPath(t)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -91,7 +91,7 @@ func TestListenRefuses(t *testing.T) {
 // running server.
 func TestSocketTakenByCleaner(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}, CheckEvery: 5 * time.Millisecond})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}}, CheckEvery: 5 * time.Millisecond})
 	for _, victim := range []string{path, filepath.Dir(path)} {
 		if err := os.RemoveAll(victim); err != nil {
 			t.Fatal(err)

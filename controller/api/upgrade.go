@@ -30,23 +30,22 @@ type Image struct {
 	Upgrader Upgrader
 }
 
+func (h *handler) upgradeRoutes() []route {
+	return []route{{http.MethodPost, upgradePath, h.upgrade}}
+}
+
 // upgrade answers before it happens: what comes after is another program's.
 func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		writeFailure(w, failure(http.StatusMethodNotAllowed, "an upgrade is asked for by POST"))
-		return
-	}
-	if h.image.Upgrader == nil {
+	if h.Image.Upgrader == nil {
 		writeFailure(w, failure(http.StatusNotImplemented, "this controller has no upgrades"))
 		return
 	}
-	commit, err := h.image.Upgrader.Prepare(r.Context())
+	commit, err := h.Image.Upgrader.Prepare(r.Context())
 	if err != nil {
 		writeFailure(w, failure(http.StatusConflict, "%v", err))
 		return
 	}
-	writeJSON(w, http.StatusAccepted, Accepted{APIVersion: spec.APIVersion, Kind: "UpgradeAccepted", Upgrades: h.image.Upgrades})
+	writeJSON(w, http.StatusAccepted, Accepted{APIVersion: spec.APIVersion, Kind: "UpgradeAccepted", Upgrades: h.Image.Upgrades})
 	_ = http.NewResponseController(w).Flush() // the peer is gone: it will not miss the answer
 	commit()
 }

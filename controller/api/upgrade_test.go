@@ -39,7 +39,7 @@ func (u *upgrader) Failure() string {
 func TestUpgradeIsRefusedInWords(t *testing.T) {
 	u := &upgrader{refusal: errors.New("cannot upgrade: not today")}
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}, Image: Image{Upgrader: u}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}, Image: Image{Upgrader: u}}})
 	_, err := NewClient(path).Upgrade(t.Context())
 	if err == nil || err.Error() != "cannot upgrade: not today" || u.committed.Load() != 0 {
 		t.Errorf("%v, %d", err, u.committed.Load())
@@ -49,7 +49,7 @@ func TestUpgradeIsRefusedInWords(t *testing.T) {
 func TestUpgradeThatFailsIsTold(t *testing.T) {
 	u := &upgrader{failure: "no memory"}
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}, Image: Image{Upgrader: u}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}, Image: Image{Upgrader: u}}})
 	_, err := NewClient(path).Upgrade(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no memory") || u.committed.Load() != 1 {
 		t.Errorf("%v, %d", err, u.committed.Load())
@@ -62,14 +62,14 @@ func TestUpgradeWaitsForTheNextProgram(t *testing.T) {
 	v := &fixedView{view: sampleView()}
 	first, stop := context.WithCancel(t.Context())
 	u := &upgrader{commit: stop}
-	s, err := Listen(Options{Path: path, Viewer: v, Image: Image{Version: "v1", Upgrader: u}})
+	s, err := Listen(Options{Path: path, Services: Services{Viewer: v, Image: Image{Version: "v1", Upgrader: u}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	next := make(chan error, 1)
 	go func() {
 		s.Run(first)
-		n, err := Listen(Options{Path: path, Viewer: v, Image: Image{Version: "v2", Upgrades: 1, Upgrader: u}})
+		n, err := Listen(Options{Path: path, Services: Services{Viewer: v, Image: Image{Version: "v2", Upgrades: 1, Upgrader: u}}})
 		next <- err
 		if err == nil {
 			n.Run(t.Context())
@@ -86,7 +86,7 @@ func TestUpgradeWaitsForTheNextProgram(t *testing.T) {
 
 func TestUpgradeIsAskedForByPost(t *testing.T) {
 	path := socketPath(t)
-	serve(t, Options{Path: path, Viewer: &fixedView{view: sampleView()}, Image: Image{Upgrader: &upgrader{}}})
+	serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}, Image: Image{Upgrader: &upgrader{}}}})
 	var into Accepted
 	err := NewClient(path).get(t.Context(), upgradePath, &into)
 	var f *Failure
