@@ -52,6 +52,7 @@ type Services struct {
 type route struct {
 	method, path string
 	serve        func(http.ResponseWriter, *http.Request)
+	about        operation
 }
 
 // NewHandler gives the HTTP side of the API. It may be called from many
@@ -77,27 +78,36 @@ func NewHandler(s Services) http.Handler {
 // own has its routes there.
 func (h *handler) routes() []route {
 	rs := []route{
-		{http.MethodGet, "/healthz", h.health},
-		{http.MethodGet, Root + "/controller", h.controller},
-		{http.MethodGet, Root + "/processes/{pid}", h.process},
+		{http.MethodGet, "/healthz", h.health, operation{
+			summary: "Whether the loop answers and has begun its work.", media: "text/plain",
+		}},
+		{http.MethodGet, Root + "/controller", h.controller, operation{
+			summary: "Who the controller is, and what a person should know of its surroundings.", answer: Controller{},
+		}},
+		{http.MethodGet, Root + "/processes/{pid}", h.process, operation{
+			summary: "What the controller does with a process, and why.", answer: Prospect{},
+			query: []parameter{{"instance", "", "the instance that a process belongs to which has not been seen yet"}},
+		}},
 	}
 	for _, c := range collections {
 		rs = append(rs, route{http.MethodGet, Root + "/" + c.path, func(w http.ResponseWriter, r *http.Request) {
 			h.list(w, r, c.kind, c.list)
-		}})
+		}, operation{summary: "The workloads and their status.", answer: List{}}})
 	}
-	rs = append(rs, h.each(http.MethodGet, "", h.object)...)
+	rs = append(rs, describe(operation{
+		summary: "One workload and its status.", answer: Object{},
+	}, h.each(http.MethodGet, "", h.object))...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
 // each gives the routes of what is there for every workload: below the path of
-// its kind and its name.
+// its kind and its name. Their description is added by describe.
 func (h *handler) each(method, below string, serve func(http.ResponseWriter, *http.Request, spec.Key)) (rs []route) {
 	for _, c := range collections {
 		if c.kind == "" {
 			continue
 		}
-		rs = append(rs, route{method, Root + "/" + c.path + "/{name}" + below, func(w http.ResponseWriter, r *http.Request) {
+		rs = append(rs, route{method: method, path: Root + "/" + c.path + "/{name}" + below, serve: func(w http.ResponseWriter, r *http.Request) {
 			serve(w, r, spec.Key{Kind: c.kind, Name: r.PathValue("name")})
 		}})
 	}
