@@ -268,12 +268,10 @@ func TestWatchUnderLoad(t *testing.T) {
 func TestWhoNeverReadsIsCutOff(t *testing.T) {
 	w := newWorld()
 	b := quick()
-	b.patience, b.streams = 200*time.Millisecond, 2
+	b.patience, b.streams = 200*time.Millisecond, 1
 	s, c := serveWorld(t, w, b)
 	mute := dialWatch(t, s.opts.Path)
 	defer mute.Close()
-	h := listen(t, c, WatchOptions{})
-	h.want("BOOKMARK")
 	crowded(t, c, true)
 	w.change(func(all map[spec.Key]controller.Workload) {
 		for i := range 100 { // more than any socket buffers
@@ -281,9 +279,6 @@ func TestWhoNeverReadsIsCutOff(t *testing.T) {
 			all[k] = controller.Workload{Key: k, Status: spec.Status{Message: strings.Repeat("x", 100<<10)}}
 		}
 	})
-	for i := range 100 { // who reads is told all the same
-		h.want(fmt.Sprintf("ADDED Agent/w%03d 0", i))
-	}
 	crowded(t, c, false)
 	if err := cutOff(mute); err != nil {
 		t.Error(err)
