@@ -302,6 +302,47 @@ func room(t *testing.T, c *Client) {
 	t.Fatalf("no room for another stream within 20 s: %v", err)
 }
 
+// heap is what is in use after a collection.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// dialWatch asks for a watch as a program would that then forgets about it.
+func dialWatch(t *testing.T, path string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET %s/workloads?watch=true HTTP/1.1\r\nHost: x\r\n\r\n", Root)
+	return conn
+}
+
+// cutOff reads what is left, and wants the stream to have no proper end.
+func cutOff(conn net.Conn) error {
+	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		return err
+	}
+	var all []byte
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := conn.Read(buf)
+		all = append(all, buf[:n]...)
+		var timeout net.Error
+		switch {
+		case errors.As(err, &timeout) && timeout.Timeout():
+			return errors.New("it was not cut off")
+		case err != nil && strings.HasSuffix(string(all), "0\r\n\r\n"):
+			return errors.New("its answer was ended as if it were whole")
+		case err != nil:
+			return nil
+		}
+	}
+}
+
 func TestStreamsAreBoundedAndKeepNobodyWaiting(t *testing.T) {
 	w := newWorld()
 	b := quick()
