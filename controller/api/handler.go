@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/proc-controller/proc-controller/controller"
@@ -17,6 +18,9 @@ import (
 
 // Root is the path below which everything but the health check lies.
 const Root = "/apis/" + spec.Group + "/" + spec.Version
+
+// healthPath is where the health check is.
+const healthPath = "/healthz"
 
 // viewTimeout is how long the loop may take to hand out a view. It answers
 // between two steps, each of which takes a few milliseconds.
@@ -67,6 +71,7 @@ func NewHandler(s Services) http.Handler { return newHandler(s, standardBounds()
 
 func newHandler(s Services, b bounds) http.Handler {
 	h := &handler{Services: s, bounds: b, streams: make(chan struct{}, b.streams), world: newSnapshots(s, b)}
+	h.description = sync.OnceValues(func() ([]byte, error) { return describeRoutes(h.routes()) })
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range h.routes() {
@@ -86,7 +91,7 @@ func newHandler(s Services, b bounds) http.Handler {
 // own has its routes there.
 func (h *handler) routes() []route {
 	rs := []route{
-		{http.MethodGet, "/healthz", h.health, operation{
+		{http.MethodGet, healthPath, h.health, operation{
 			summary: "Whether the loop answers and has begun its work.", media: "text/plain",
 		}},
 		{http.MethodGet, Root + "/controller", h.controller, operation{
@@ -109,6 +114,7 @@ func (h *handler) routes() []route {
 		summary: "One workload and its status, or a watch of it alone.",
 		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
+	rs = append(rs, h.openAPIRoutes()...)
 	rs = append(rs, h.eventRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
@@ -143,6 +149,8 @@ type handler struct {
 	bounds  bounds
 	streams chan struct{} // holds one for each that is open
 	world   *snapshots
+	// description is the OpenAPI document.
+	description func() ([]byte, error)
 }
 
 // view asks the loop, and answers for it where it does not.
