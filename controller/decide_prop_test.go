@@ -126,8 +126,8 @@ func checkStarts(t *rapid.T, w *World, k spec.Key, n int) {
 	if isBlueGreen(e) && slices.ContainsFunc(w.Observed.InstancesOf(k), func(in *observe.Instance) bool { return in.Live() && in.Hash != e.Hash }) {
 		surplus = 1
 	}
-	if there+n > replicas(e)+surplus {
-		t.Errorf("%d starts of %v beside %d, want %d and %d", n, k, there, replicas(e), surplus)
+	if there+n > replicas(e, h)+surplus {
+		t.Errorf("%d starts of %v beside %d, want %d and %d", n, k, there, replicas(e, h), surplus)
 	}
 	if h := h.publication(); len(e.Object.Spec.MCPServers) > 0 && (h == nil || h.Servers == nil || h.Failures > 0 || h.Busy || h.Unsure) {
 		t.Errorf("%v is started before its file is known to be there: %+v", k, h)
@@ -165,8 +165,8 @@ func checkKept(t *rapid.T, w *World, p Plan) {
 		if isBlueGreen(e) && former > 0 {
 			continue // checkBlueGreen has its own idea
 		}
-		if right-stopped < min(right, replicas(e)) {
-			t.Errorf("%v: %d of %d that are as wanted are stopped, want %d to stay", e.Key, stopped, right, replicas(e))
+		if right-stopped < min(right, replicas(e, w.History.Of(e.Key))) {
+			t.Errorf("%v: %d of %d that are as wanted are stopped, want %d to stay", e.Key, stopped, right, replicas(e, w.History.Of(e.Key)))
 		}
 	}
 }

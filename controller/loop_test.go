@@ -355,7 +355,7 @@ func (w *wishes) compare() {
 		key := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", k)}
 		want, e := 0, w.entries[key]
 		if e != nil {
-			want = replicas(e)
+			want = replicas(e, nil)
 		}
 		if got := w.m.mains(key); got != want {
 			w.m.fault("%v: %d run, %d wanted", key, got, want)

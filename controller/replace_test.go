@@ -238,7 +238,7 @@ func TestBlueGreenCostsNothing(t *testing.T) {
 		}
 		if p := Decide(w); w.Shutdown == NotShuttingDown && p.Blocked.Reason == "" {
 			for _, e := range w.Desired.Entries {
-				if isBlueGreen(e) && !e.Gone() && replicas(e) > 0 {
+				if isBlueGreen(e) && !e.Gone() && replicas(e, w.History.Of(e.Key)) > 0 {
 					checkBlueGreen(t, &w, p, e)
 				}
 			}
@@ -264,11 +264,11 @@ func checkBlueGreen(t *rapid.T, w *World, p Plan, e *spec.Entry) {
 	if old == 0 {
 		return // nothing is replaced
 	}
-	if after < min(before, replicas(e)) || serveAfter < min(serve, replicas(e)) {
-		t.Errorf("%v: %d of %d stay, and %d of %d that are former or ready; want %d: %s", e.Key, after, before, serveAfter, serve, replicas(e), said(p))
+	if after < min(before, replicas(e, w.History.Of(e.Key))) || serveAfter < min(serve, replicas(e, w.History.Of(e.Key))) {
+		t.Errorf("%v: %d of %d stay, and %d of %d that are former or ready; want %d: %s", e.Key, after, before, serveAfter, serve, replicas(e, w.History.Of(e.Key)), said(p))
 	}
-	if after > replicas(e)+1 && p.Why[e.Key].Reason != spec.ReasonDependentsFirst {
-		t.Errorf("%v: %d stay, want one beside %d: %s", e.Key, after, replicas(e), said(p))
+	if after > replicas(e, w.History.Of(e.Key))+1 && p.Why[e.Key].Reason != spec.ReasonDependentsFirst {
+		t.Errorf("%v: %d stay, want one beside %d: %s", e.Key, after, replicas(e, w.History.Of(e.Key)), said(p))
 	}
 }
 

@@ -40,6 +40,7 @@ var failureReasons = map[int]string{
 	http.StatusForbidden:          "Forbidden",
 	http.StatusNotFound:           "NotFound",
 	http.StatusMethodNotAllowed:   "MethodNotAllowed",
+	http.StatusConflict:           "Conflict",
 	http.StatusServiceUnavailable: "ServiceUnavailable",
 }
 

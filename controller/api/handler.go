@@ -44,6 +44,8 @@ var collections = []struct {
 type Services struct {
 	// Viewer answers what is true now.
 	Viewer Viewer
+	// Operator takes what is asked for; nil where the controller is only looked at.
+	Operator Operator
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 }
@@ -87,6 +89,7 @@ func (h *handler) routes() []route {
 		}})
 	}
 	rs = append(rs, h.each(http.MethodGet, "", h.object)...)
+	rs = append(rs, h.actionRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
@@ -178,9 +181,7 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
 			return
 		}
 	}
-	f := failure(http.StatusNotFound, "no %s named %s", key.Kind, key.Name)
-	f.Details = &Details{Name: key.Name, Group: spec.Group, Kind: string(key.Kind)}
-	writeFailure(w, f)
+	writeFailure(w, noWorkload(key))
 }
 
 // list writes the items one by one, so that ten thousand of them need no buffer
