@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -69,9 +70,9 @@ func (e SuspendAsked) what() string {
 
 // occurrence is the line that it leaves.
 func (e SuspendAsked) occurrence() Occurrence {
-	o := Occurrence{Time: e.At, Type: WasResumed, Key: e.Key.String(), Message: e.Why}
+	o := Occurrence{Time: e.At, Type: WasResumed, Key: e.Key.String(), Message: cmp.Or(e.Why, "at runtime")}
 	if e.Suspend {
-		o.Type, o.Message = WasSuspended, "at runtime"
+		o.Type = WasSuspended
 	}
 	return o
 }
@@ -145,16 +146,21 @@ func (s *situation) suspension() Reason {
 	case e == nil || e.Object == nil:
 		return Reason{}
 	case s.history.suspended():
-		return Reason{Reason: spec.ReasonSuspendedNow, Detail: suspendedNow(s.key)}
+		return Reason{Reason: spec.ReasonSuspendedNow, Detail: s.suspendedNow()}
 	case e.Object.Spec.Suspend:
 		return Reason{Reason: spec.ReasonSuspended}
 	}
 	return Reason{}
 }
 
-// suspendedNow says of a key that it is suspended at runtime, and what undoes it.
-func suspendedNow(k spec.Key) string {
-	return "at runtime; this resumes it: proc-controller resume " + strings.ToLower(string(k.Kind)) + "/" + k.Name
+// suspendedNow says of a suspension that it was asked for at runtime, and what
+// undoes it.
+func (s *situation) suspendedNow() string {
+	how := "asked for at runtime; to undo it: proc-controller resume " + strings.ToLower(string(s.key.Kind)) + "/" + s.key.Name
+	if s.entry.Object.Spec.Suspend {
+		how += "; its manifest suspends it, too"
+	}
+	return how
 }
 
 // forgetSuspension takes a suspension at runtime back where it is proven that no

@@ -85,7 +85,7 @@ func checkTarget(t *rapid.T, w *World, a Action) {
 		if e != nil && !e.Gone() && e.Object == nil {
 			t.Errorf("%v of %v, whose manifest never was a good one", a.Type, a.Key)
 		}
-	} else if in.OnExit == spec.ExitKeep && st == nil {
+	} else if in.OnExit == spec.ExitKeep && st == nil && !w.Down {
 		t.Errorf("%v of %v at shutdown, which is to be kept", a.Type, in.ID)
 	}
 	if a.Type == PreStop && (!in.Live() || st != nil || w.Shutdown == ShutdownNow) {
@@ -123,7 +123,7 @@ func checkStarts(t *rapid.T, w *World, k spec.Key, n int) {
 		there += len(h.Starting)
 	}
 	surplus := 0
-	if isBlueGreen(e) && slices.ContainsFunc(w.Observed.InstancesOf(k), func(in *observe.Instance) bool { return in.Live() && in.Hash != e.Hash }) {
+	if isBlueGreen(e) && slices.ContainsFunc(w.Observed.InstancesOf(k), func(in *observe.Instance) bool { return in.Live() && h.outdated(e, in) }) {
 		surplus = 1
 	}
 	if there+n > replicas(e, h)+surplus {
@@ -153,7 +153,7 @@ func checkKept(t *rapid.T, w *World, p Plan) {
 			if !in.Live() || w.History.Of(e.Key).stop(in.ID) != nil || w.healthOf(e, w.History.Of(e.Key), in).failed != "" {
 				continue
 			}
-			if in.Hash != e.Hash {
+			if w.History.Of(e.Key).outdated(e, in) {
 				former++
 				continue
 			}

@@ -14,11 +14,20 @@ import (
 var (
 	// ErrNoWorkload says that no manifest names the key, and nothing of it runs.
 	ErrNoWorkload = errors.New("no such workload")
-	// ErrNotPossible says that the workload is in no state for it.
+	// ErrNotPossible says that the workload is in no state for it. The message of
+	// such an error says which alone.
 	ErrNotPossible = errors.New("not possible now")
 	// ErrNotReady says that not everything was looked at yet.
 	ErrNotReady = errors.New("the controller is not ready yet")
 )
+
+// notPossible is an ErrNotPossible, in words.
+type notPossible string
+
+func (e notPossible) Error() string { return string(e) }
+
+// Is makes it an ErrNotPossible.
+func (e notPossible) Is(target error) bool { return target == ErrNotPossible }
 
 // demand is what somebody asks the loop to take note of.
 type demand struct {
@@ -61,7 +70,7 @@ func (c *Controller) Restart(ctx context.Context, k spec.Key) error {
 		}
 		s := situation{key: k, entry: e, history: l.world.History.Of(k)}
 		if replicas(e, s.history) == 0 {
-			return fmt.Errorf("%w: %s", ErrNotPossible, s.atRest())
+			return notPossible(s.atRest())
 		}
 		l.note(RestartAsked{Key: k, At: time.Now()})
 		return nil
@@ -84,7 +93,7 @@ func (c *Controller) Suspend(ctx context.Context, k spec.Key, suspend bool) erro
 			l.note(SuspendAsked{Key: k, Suspend: suspend, At: time.Now()})
 		}
 		if !suspend && e.Object.Spec.Suspend {
-			return fmt.Errorf("%w: %s", ErrNotPossible, suspendedBy(e))
+			return notPossible(suspendedBy(e))
 		}
 		return nil
 	})
@@ -120,11 +129,11 @@ func (l *loop) operable(k spec.Key) (*spec.Entry, error) {
 	case !l.ready:
 		return nil, ErrNotReady
 	case e == nil && len(l.world.Observed.InstancesOf(k)) == 0:
-		return nil, fmt.Errorf("%w: %s named %s", ErrNoWorkload, k.Kind, k.Name)
+		return nil, fmt.Errorf("%w: no %s named %s", ErrNoWorkload, k.Kind, k.Name)
 	case e == nil || e.Gone():
-		return nil, fmt.Errorf("%w: no manifest names %v any more", ErrNotPossible, k)
+		return nil, notPossible(fmt.Sprintf("no manifest names %v any more: it is on its way out", k))
 	case e.Object == nil:
-		return nil, fmt.Errorf("%w: the manifest of %v never was a good one: %s", ErrNotPossible, k, findings(e.Problems))
+		return nil, notPossible(fmt.Sprintf("%v has no valid manifest: %s", k, findings(e.Problems)))
 	}
 	return e, nil
 }
@@ -133,11 +142,11 @@ func (l *loop) operable(k spec.Key) (*spec.Entry, error) {
 func (s *situation) atRest() string {
 	switch {
 	case s.history.suspended():
-		return fmt.Sprintf("%v is suspended %s", s.key, suspendedNow(s.key))
+		return fmt.Sprintf("%v is suspended, %s", s.key, s.suspension().Detail)
 	case s.entry.Object.Spec.Suspend:
 		return suspendedBy(s.entry)
 	}
-	return fmt.Sprintf("replicas of %v is 0 in %s", s.key, placeOf(s.entry))
+	return fmt.Sprintf("%v has replicas: 0 in %s", s.key, placeOf(s.entry))
 }
 
 // suspendedBy says that a manifest suspends its workload.

@@ -96,7 +96,7 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 				reason = spec.ReasonDeletionHeld
 			}
 			p.why(s.key, Reason{Reason: reason, Detail: why, Until: until})
-		} else if !proven && s.history.publication() != nil {
+		} else if !proven && (s.history.publication() != nil || s.history.suspended()) {
 			p.wake(until)
 		}
 		return 0, proven || p.w.Shutdown != NotShuttingDown

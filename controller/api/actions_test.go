@@ -71,7 +71,7 @@ func TestActionsAreRefusedInWords(t *testing.T) {
 			&Details{Name: "files", Group: spec.Group, Kind: "MCPServer"},
 		},
 		{
-			fmt.Errorf("%w: it is suspended", controller.ErrNotPossible), http.StatusConflict, "not possible now: it is suspended",
+			controller.ErrNotPossible, http.StatusConflict, "not possible now",
 			&Details{Name: "files", Group: spec.Group, Kind: "MCPServer"},
 		},
 		{
