@@ -46,6 +46,8 @@ type Services struct {
 	Viewer Viewer
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
+	// Meter reads what instances use.
+	Meter Meter
 }
 
 // route is one method on one path; all of them stand in routes.
@@ -87,6 +89,7 @@ func (h *handler) routes() []route {
 		}})
 	}
 	rs = append(rs, h.each(http.MethodGet, "", h.object)...)
+	rs = append(rs, h.usageRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
