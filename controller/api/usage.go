@@ -53,7 +53,9 @@ type UsageList struct {
 }
 
 func (h *handler) usageRoutes() []route {
-	return []route{{http.MethodGet, usagePath, h.usage}}
+	return []route{{http.MethodGet, usagePath, h.usage, operation{
+		summary: "What each instance uses that runs: processor time, memory, descriptors, processes.", answer: UsageList{},
+	}}}
 }
 
 // usage reads in the goroutine of the request: the loop has done with it when it
