@@ -48,6 +48,8 @@ type Services struct {
 	Viewer Viewer
 	// Changes tells when a watcher has to look again.
 	Changes Changes
+	// Events tells what has happened.
+	Events EventLog
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 	// Meter reads what instances use.
@@ -110,6 +112,7 @@ func (h *handler) routes() []route {
 		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
 	rs = append(rs, h.usageRoutes()...)
+	rs = append(rs, h.eventRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
