@@ -30,6 +30,9 @@ type View struct {
 	PID       int
 	Ready     bool // the first plan has been handed out
 	Workloads []Workload
+	// Instances are all that is known to have been spawned and not to be gone, of
+	// all workloads.
+	Instances []*observe.Instance
 	Notices   []spec.Finding
 	// Others are processes with a marker of ours that are not this owner's, or
 	// that cannot be told; Unattributed came to us from nobody knows where.
@@ -68,7 +71,7 @@ func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 	o := &a.world.Observed
 	v := View{
 		Owner: c.Owner, PID: c.PID, Ready: a.ready, Notices: slices.Concat(a.world.Desired.Notices, c.Notices()),
-		Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
+		Instances: o.Instances, Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
 		world: a.world, plan: a.plan,
 	}
 	for s := range situations(&a.world) {

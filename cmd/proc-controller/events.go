@@ -140,17 +140,6 @@ func loadEvents(path string, want selectors, since time.Duration) ([]controller.
 
 // asksFor says whether a workload is one of those asked for.
 func (want selectors) asksFor(key string) bool {
-	if len(want) == 0 {
-		return true
-	}
 	k, err := spec.ParseKey(key)
-	if err != nil {
-		return false
-	}
-	for _, w := range want {
-		if matches(w, k) {
-			return true
-		}
-	}
-	return false
+	return len(want) == 0 || err == nil && want.takes(k)
 }

@@ -58,6 +58,8 @@ type Services struct {
 	Operator Operator
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
+	// Meter reads what instances use.
+	Meter Meter
 }
 
 // route is one method on one path; all of them stand in routes.
@@ -117,6 +119,7 @@ func (h *handler) routes() []route {
 		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
 	rs = append(rs, h.openAPIRoutes()...)
+	rs = append(rs, h.usageRoutes()...)
 	rs = append(rs, h.eventRoutes()...)
 	rs = append(rs, h.actionRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
