@@ -54,6 +54,8 @@ type Services struct {
 	Changes Changes
 	// Events tells what has happened.
 	Events EventLog
+	// Operator takes what is asked for; nil where the controller is only looked at.
+	Operator Operator
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 }
@@ -116,6 +118,7 @@ func (h *handler) routes() []route {
 	}, h.each(http.MethodGet, "", h.object))...)
 	rs = append(rs, h.openAPIRoutes()...)
 	rs = append(rs, h.eventRoutes()...)
+	rs = append(rs, h.actionRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
@@ -217,9 +220,7 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
 			return
 		}
 	}
-	f := failure(http.StatusNotFound, "no %s named %s", key.Kind, key.Name)
-	f.Details = &Details{Name: key.Name, Group: spec.Group, Kind: string(key.Kind)}
-	writeFailure(w, f)
+	writeFailure(w, noWorkload(key))
 }
 
 // list writes the items one by one, so that ten thousand of them need no buffer
