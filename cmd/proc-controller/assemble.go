@@ -101,8 +101,12 @@ func (m *machine) open(f *runFlags) error {
 		Boot:       observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
+	port, token, err := m.openPort(&f.remote, state)
+	if err != nil {
+		return err
+	}
 	m.server, err = api.Listen(api.Options{
-		Path: socket, Log: m.log, Services: m.services(),
+		Path: socket, Log: m.log, Services: m.services(), Loopback: port, Token: token,
 	})
 	return err
 }
