@@ -51,6 +51,7 @@ var failureReasons = map[int]string{
 	http.StatusNotFound:           "NotFound",
 	http.StatusMethodNotAllowed:   "MethodNotAllowed",
 	http.StatusTooManyRequests:    "TooManyRequests",
+	http.StatusConflict:           "Conflict",
 	http.StatusServiceUnavailable: "ServiceUnavailable",
 }
 

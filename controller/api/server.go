@@ -30,6 +30,10 @@ type Options struct {
 	// Path is the socket's. Its directory is made where it is missing.
 	Path string
 	Services
+	// Loopback is a port where the API is to be had too, by who shows Token; nil
+	// for none. The server closes it.
+	Loopback *Loopback
+	Token    string
 	// Log tells when the socket's file had to be made again. The zero Logger
 	// tells nothing.
 	Log logr.Logger
@@ -39,11 +43,13 @@ type Options struct {
 	streams bounds // of the streams; zero is standardBounds
 }
 
-// Server answers on a unix socket.
+// Server answers on a unix socket, and on a port of the loopback where one is
+// given.
 type Server struct {
 	opts Options
 	http *http.Server
-	sock *socket // the one that is served now; owned by Run once it runs
+	port *http.Server // nil without a port
+	sock *socket      // the one that is served now; owned by Run once it runs
 	// ending is done when the streams are to end.
 	ending context.Context
 	end    func()
@@ -64,29 +70,43 @@ func Listen(o Options) (*Server, error) {
 	}
 	s := &Server{opts: o, sock: sock}
 	s.ending, s.end = context.WithCancel(context.Background())
-	s.http = &http.Server{
-		Handler:           refusePeers(newHandler(o.Services, o.streams)),
+	handler := newHandler(o.Services, o.streams)
+	s.http = s.newHTTP(refusePeers(handler), func(c net.Conn) error { return checkPeer(c, os.Getuid()) })
+	if o.Loopback != nil {
+		guarded := o.Loopback.Guard(RequireToken(o.Token, healthPath, handler))
+		s.port = s.newHTTP(guarded, func(net.Conn) error { return nil })
+	}
+	return s, nil
+}
+
+// newHTTP makes one of the two servers; peer says whether a connection's peer may
+// have answers.
+func (s *Server) newHTTP(handler http.Handler, peer func(net.Conn) error) *http.Server {
+	made := &http.Server{
+		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      answerTimeout,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          log.New(logWriter{o.Log}, "", 0),
+		ErrorLog:          log.New(logWriter{s.opts.Log}, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connectionKey{}, &connection{
-				refused: checkPeer(c, os.Getuid()), slot: slotOf(c), ending: s.ending,
-			})
+			return context.WithValue(ctx, connectionKey{}, &connection{refused: peer(c), slot: slotOf(c), ending: s.ending})
 		},
 	}
 	// One request for each connection: an idle client then costs nothing.
-	s.http.SetKeepAlivesEnabled(false)
-	return s, nil
+	made.SetKeepAlivesEnabled(false)
+	return made
 }
 
-// Run answers until ctx is done, then lets answers under way end and removes
-// the socket's file. It is called once.
+// Run answers until ctx is done, then ends the streams, lets answers under way end
+// and removes the socket's file. It is called once.
 func (s *Server) Run(ctx context.Context) {
 	slots := make(chan struct{}, maxConns)
 	s.serve(slots)
+	if s.port != nil {
+		// Slots of its own: anybody on this machine may connect.
+		go s.port.Serve(limited(s.opts.Loopback, make(chan struct{}, maxConns))) // likewise
+	}
 	tick := time.NewTicker(s.opts.CheckEvery)
 	defer tick.Stop()
 	missing := false
@@ -125,8 +145,7 @@ func (s *Server) renew(slots chan struct{}) error {
 
 // serve accepts on the present socket until that is closed.
 func (s *Server) serve(slots chan struct{}) {
-	l := &limitListener{Listener: s.sock, slots: slots, closed: make(chan struct{})}
-	go s.http.Serve(l) // ends with the listener, on purpose
+	go s.http.Serve(limited(s.sock, slots)) // ends with the listener, on purpose
 }
 
 func (s *Server) close() {
@@ -134,8 +153,10 @@ func (s *Server) close() {
 	s.end()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if s.http.Shutdown(ctx) != nil {
-		_ = s.http.Close() // what is left is cut off
+	for _, one := range []*http.Server{s.http, s.port} {
+		if one != nil && one.Shutdown(ctx) != nil {
+			_ = one.Close() // what is left is cut off
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"time"
 )
@@ -129,12 +128,3 @@ func (p *patientResponse) flush() error {
 
 // extend does nothing where there are no deadlines, as in a recorder.
 func (p *patientResponse) extend() { _ = p.control.SetWriteDeadline(time.Now().Add(p.patience)) }
-
-// release gives the slot back while the connection goes on.
-func (c *limitConn) release() { c.once.Do(func() { <-c.slots }) }
-
-// slotOf is the slot of a connection; nil where it needs none.
-func slotOf(c net.Conn) *limitConn {
-	limited, _ := c.(*limitConn)
-	return limited
-}
