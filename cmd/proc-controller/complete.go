@@ -18,7 +18,7 @@ func completeWorkloads(at *placeFlags) cobra.CompletionFunc {
 		ctx, cancel := context.WithTimeout(context.Background(), completeWait)
 		defer cancel()
 		if client, _, err := at.client(); err == nil {
-			objects, _ := client.Workloads(ctx) // none runs: the kinds are enough
+			objects, _ := client.BriefWorkloads(ctx, "") // none runs: the kinds are enough
 			for i := range objects {
 				words = append(words, shortName(objects[i].Key()))
 			}

@@ -108,6 +108,7 @@ func (g *getting) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	info := g.aside(ctx, client)
 	found, missing, err := g.ask(ctx, client)
 	if err != nil {
 		return p.explain(err)
@@ -121,7 +122,7 @@ func (g *getting) once(ctx context.Context) error {
 		return cannotWrite(err)
 	}
 	if g.form.table() {
-		g.notes(ctx, client, p, len(found) == 0 && len(missing) == 0)
+		g.notes(info, p, len(found) == 0 && len(missing) == 0)
 	}
 	for _, m := range missing {
 		g.std.say(m)
@@ -130,6 +131,22 @@ func (g *getting) once(ctx context.Context) error {
 		return errSaid
 	}
 	return nil
+}
+
+// aside asks at the same time for what stands beside a table of everything; nil
+// where nothing does.
+func (g *getting) aside(ctx context.Context, client *api.Client) <-chan *api.Controller {
+	if !g.form.table() || len(g.want) > 0 || !g.labels.Empty() {
+		return nil
+	}
+	answer := make(chan *api.Controller, 1)
+	go func() {
+		if info, err := client.Controller(ctx); err == nil {
+			answer <- &info
+		}
+		close(answer)
+	}()
+	return answer
 }
 
 // ask gives what is asked for. For one workload alone the others are asked for
@@ -144,7 +161,12 @@ func (g *getting) ask(ctx context.Context, client *api.Client) (found []api.Obje
 			return nil, nil, err
 		}
 	}
-	all, err := client.Workloads(ctx)
+	var all []api.Object
+	if g.form.table() || g.form.form == formName {
+		all, err = client.BriefWorkloads(ctx, g.labels.String())
+	} else {
+		all, err = client.Workloads(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,16 +199,16 @@ func (g *getting) writeTable(found []api.Object) error {
 
 // notes tells, to whoever wants to see a table of everything, what the table
 // does not show, and to whoever sees none why.
-func (g *getting) notes(ctx context.Context, client *api.Client, p place, nothing bool) {
-	if len(g.want) > 0 || !g.labels.Empty() {
+func (g *getting) notes(info <-chan *api.Controller, p place, nothing bool) {
+	if info == nil {
 		if nothing {
 			fmt.Fprintln(g.std.err, g.noneFound())
 		}
 		return
 	}
 	// The table is what was asked for: notes that cannot be had are no failure.
-	if info, err := client.Controller(ctx); err == nil {
-		writeNotes(g.std.err, info, nothing, g.form.form == formWide, p.manifests)
+	if c := <-info; c != nil {
+		writeNotes(g.std.err, *c, nothing, g.form.form == formWide, p.manifests)
 	}
 }
 

@@ -47,6 +47,12 @@ func (st *story) summary(s *sheet) {
 	if n := st.Status.Restarts; n > 0 {
 		s.field("Restarts", strconv.Itoa(n))
 	}
+	if at := st.Status.SuspendedAt; !at.IsZero() {
+		s.field("Suspended", "at runtime, "+st.ago(at)+", whatever the manifest says")
+	}
+	if at := st.Status.RestartAskedAt; !at.IsZero() {
+		s.field("Restart", "last asked for "+st.ago(at))
+	}
 	s.field("Hash", string(st.Status.Hash))
 	for _, w := range st.Status.Warnings {
 		s.field("Warning", string(w.Reason)+": "+w.Message)
@@ -144,6 +150,9 @@ func (st *story) instances(s *sheet) {
 				ports = append(ports, portCell(p))
 			}
 			s.field("Ports", strings.Join(ports, ", "))
+			if in.Outdated {
+				s.field("Outdated", "it is to be replaced")
+			}
 			if in.Hash != "" && in.Hash != st.Status.Hash && st.Status.Hash != "" {
 				s.field("Hash", string(in.Hash)+", which the manifest has no more")
 			}

@@ -111,7 +111,7 @@ func (h *handler) routes() []route {
 			h.list(w, r, c.kind, c.list)
 		}, operation{
 			summary: "The workloads and their status, as a list or as a watch.",
-			answer:  List{}, line: WatchEvent{}, query: selectionParameters,
+			answer:  List{}, line: WatchEvent{}, query: append(slices.Clip(selectionParameters), briefParameter),
 		}})
 	}
 	rs = append(rs, describe(operation{
@@ -236,6 +236,10 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, n
 	if !ok {
 		return
 	}
+	brief, ok := flag(w, r, "brief")
+	if !ok {
+		return
+	}
 	v, ok := h.view(w, r)
 	if !ok {
 		return
@@ -255,6 +259,9 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, n
 			b.WriteByte(',')
 		}
 		first = false
+		if brief {
+			o = briefOf(o)
+		}
 		if enc.Encode(o) != nil {
 			return // the peer is gone
 		}
