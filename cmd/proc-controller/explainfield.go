@@ -3,7 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +23,8 @@ proc-controller explain agent --recursive
 proc-controller explain mcpserver --recursive
 `
 
-// fieldWidth is how wide what is told of fields may be.
+// fieldWidth is how wide what is told of fields may be where nobody says how wide
+// the terminal is.
 const fieldWidth = 80
 
 // isPID says that an argument is meant as the number of a process.
@@ -38,7 +39,7 @@ func explainField(cmd *cobra.Command, std streams, path, output string, recursiv
 	if output == "json" {
 		err = writeJSON(std.out, f)
 	} else {
-		err = writeField(std.out, f, kind, recursive)
+		err = newFieldSheet(std).write(f, kind, recursive)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write: %w", err)
@@ -46,43 +47,67 @@ func explainField(cmd *cobra.Command, std streams, path, output string, recursiv
 	return nil
 }
 
-// writeField lays a field out for a person, with the fields in it: in words, or,
-// recursively, as a tree of names and types.
-func writeField(w io.Writer, f *reference.Field, kind spec.Kind, recursive bool) error {
-	b := bufio.NewWriter(w)
-	head := func(title, text string) {
-		if text != "" {
-			fmt.Fprintf(b, "%-9s%s\n", title+":", text)
-		}
+// fieldSheet is where a field is laid out for a person.
+type fieldSheet struct {
+	*bufio.Writer
+	width int
+}
+
+func newFieldSheet(std streams) *fieldSheet {
+	columns, _ := terminalOf(std.out, os.Getenv).size()
+	if columns == 0 {
+		columns = fieldWidth
 	}
-	head("FIELD", f.Path)
-	head("TYPE", f.Type)
+	return &fieldSheet{bufio.NewWriter(std.out), min(columns, fieldWidth)}
+}
+
+// write tells of a field, and of the fields in it: in words, or, recursively, as a
+// tree of names and types.
+func (s *fieldSheet) write(f *reference.Field, kind spec.Kind, recursive bool) error {
+	s.head("FIELD", f.Path)
+	s.head("TYPE", f.Type)
 	kinds := f.Kinds
 	if kind != "" {
 		kinds = []spec.Kind{kind}
 	}
 	for _, k := range kinds {
-		head("KIND", string(k))
+		s.head("KIND", string(k))
 	}
-	head("VALUES", strings.Join(f.Choices, ", "))
-	head("DEFAULT", f.DefaultText())
+	s.head("VALUES", strings.Join(f.Choices, ", "))
+	s.head("DEFAULT", f.DefaultText())
 	if f.Required && f.Name != "" {
-		head("DEFAULT", "none: it is required")
+		s.head("DEFAULT", "none: it is required")
 	}
-	head("CHANGE", changes[f.Change])
-	fmt.Fprintf(b, "\n%s", wrapped(f.Doc, "  "))
-	if f.About != "" {
-		fmt.Fprintf(b, "\n%s", wrapped(f.About, "  "))
+	s.head("CHANGE", changes[f.Change])
+	for _, text := range []string{f.Doc, f.About} {
+		if text != "" {
+			s.WriteByte('\n')
+			s.prose(text, "  ")
+		}
 	}
 	if len(f.Fields) > 0 {
-		fmt.Fprint(b, "\nFIELDS:\n")
+		s.WriteString("\nFIELDS:\n")
 	}
 	if recursive {
-		writeTree(b, f, kind, "  ")
+		s.tree(f, kind, "  ")
 	} else {
-		writeFields(b, f, kind)
+		s.fields(f, kind)
 	}
-	return b.Flush()
+	return s.Flush()
+}
+
+// head writes a line of the head, if it says something.
+func (s *fieldSheet) head(title, text string) {
+	if text != "" {
+		fmt.Fprintf(s, "%-9s%s\n", title+":", text)
+	}
+}
+
+// prose writes text in lines that fit.
+func (s *fieldSheet) prose(text, indent string) {
+	for _, line := range wrapped(text, s.width-len(indent)) {
+		s.WriteString(indent + line + "\n")
+	}
 }
 
 // changes say what a change of a field does.
@@ -92,16 +117,19 @@ var changes = map[reference.Change]string{
 	reference.ChangeIdentity: "identity: it is another workload then",
 }
 
-// writeFields tells of each field in f.
-func writeFields(w io.Writer, f *reference.Field, kind spec.Kind) {
-	for i, sub := range f.Fields {
+// fields tells of each field in f.
+func (s *fieldSheet) fields(f *reference.Field, kind spec.Kind) {
+	first := true
+	for _, sub := range f.Fields {
 		if !sub.For(kind) {
 			continue
 		}
-		if i > 0 {
-			fmt.Fprintln(w)
+		if !first {
+			s.WriteByte('\n')
 		}
-		fmt.Fprintf(w, "  %s <%s>%s\n%s", sub.Name, sub.Type, remark(sub), wrapped(sub.Doc, "    "))
+		first = false
+		fmt.Fprintf(s, "  %s <%s>%s\n", sub.Name, sub.Type, remark(sub))
+		s.prose(sub.Doc, "    ")
 	}
 }
 
@@ -116,37 +144,14 @@ func remark(f *reference.Field) string {
 	return ""
 }
 
-// writeTree shows the fields in f and in those, one on a line.
-func writeTree(w io.Writer, f *reference.Field, kind spec.Kind, indent string) {
+// tree shows the fields in f and in those, one on a line.
+func (s *fieldSheet) tree(f *reference.Field, kind spec.Kind, indent string) {
 	for _, sub := range f.Fields {
 		if sub.For(kind) {
-			fmt.Fprintf(w, "%s%s <%s>%s\n", indent, sub.Name, sub.Type, remark(sub))
-			writeTree(w, sub, kind, indent+"  ")
+			fmt.Fprintf(s, "%s%s <%s>%s\n", indent, sub.Name, sub.Type, remark(sub))
+			s.tree(sub, kind, indent+"  ")
 		}
 	}
-}
-
-// wrapped breaks text into lines that fit, each with the indent and a line end.
-func wrapped(text, indent string) string {
-	var b strings.Builder
-	used := 0
-	for _, word := range strings.Fields(text) {
-		n := len([]rune(word))
-		switch {
-		case used == 0:
-			b.WriteString(indent)
-			used = len(indent)
-		case used+1+n > fieldWidth:
-			b.WriteString("\n" + indent)
-			used = len(indent)
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return b.String() + "\n"
 }
 
 // completeFields offers the fields on the level that is being typed.
