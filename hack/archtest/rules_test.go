@@ -24,7 +24,8 @@ var rooms = map[string][]string{
 	"actuate":             {"spec", "observe"},
 	"controller":          {"spec", "observe"},
 	"controller/api":      {"spec", "observe", "controller"},
-	"cmd/proc-controller": {"spec", "spec/source", "spec/reference", "observe", "observe/probe", "actuate", "controller", "controller/api"},
+	"controller/metrics":  {"spec", "observe", "controller"},
+	"cmd/proc-controller": {"spec", "spec/source", "spec/reference", "observe", "observe/probe", "actuate", "controller", "controller/api", "controller/metrics"},
 	"examples":            {},
 	"e2e":                 {}, // drives the binary and its files, as a user would
 	"hack":                {},
