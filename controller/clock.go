@@ -14,6 +14,7 @@ func (h History) Clamped(now time.Time) History {
 	for i, k := range h.keys {
 		c := k.clone()
 		c.CrashedAt = clamp(c.CrashedAt, now)
+		c.RestartAskedAt, c.SuspendedAt = clamp(c.RestartAskedAt, now), clamp(c.SuspendedAt, now)
 		if r := c.Replacement; r != nil {
 			c.Replacement = &Replacement{Hash: r.Hash, Since: clamp(r.Since, now), GivenUp: r.GivenUp, Spec: r.Spec}
 		}

@@ -61,6 +61,7 @@ type Controller struct {
 	outcomes  chan outcome
 	shutdown  chan Shutdown
 	questions chan chan<- answer
+	demands   chan demand
 	handovers chan *leaving
 	ended     chan struct{}  // the loop has ended
 	done      chan struct{}  // so has everything else
@@ -87,6 +88,7 @@ func New(o Options) *Controller {
 		outcomes:  make(chan outcome, 4*maxInFlight),
 		shutdown:  make(chan Shutdown, 2),
 		questions: make(chan chan<- answer),
+		demands:   make(chan demand),
 		handovers: make(chan *leaving),
 		ended:     make(chan struct{}),
 		done:      make(chan struct{}),
@@ -95,7 +97,7 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Run decides and acts until ctx is done or Shutdown is called, and until then
+// Run decides and acts until ctx is done, or Shutdown or Down is called, and until then
 // what is to stop has stopped. The end of ctx is a graceful shutdown; where it has
 // ended already nothing else is ever decided on. Run is called once.
 func (c *Controller) Run(ctx context.Context) error {
@@ -113,6 +115,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		l.clearUp()
 	}
 	l.run(ctx)
+	l.answerDemands()
 	l.nameKept()
 	close(c.ended)
 	c.reporter.changes.announce()

@@ -85,7 +85,7 @@ func checkTarget(t *rapid.T, w *World, a Action) {
 		if e != nil && !e.Gone() && e.Object == nil {
 			t.Errorf("%v of %v, whose manifest never was a good one", a.Type, a.Key)
 		}
-	} else if in.OnExit == spec.ExitKeep && st == nil {
+	} else if in.OnExit == spec.ExitKeep && st == nil && !w.Down {
 		t.Errorf("%v of %v at shutdown, which is to be kept", a.Type, in.ID)
 	}
 	if a.Type == PreStop && (!in.Live() || st != nil || w.Shutdown == ShutdownNow) {
@@ -123,11 +123,11 @@ func checkStarts(t *rapid.T, w *World, k spec.Key, n int) {
 		there += len(h.Starting)
 	}
 	surplus := 0
-	if isBlueGreen(e) && slices.ContainsFunc(w.Observed.InstancesOf(k), func(in *observe.Instance) bool { return in.Live() && in.Hash != e.Hash }) {
+	if isBlueGreen(e) && slices.ContainsFunc(w.Observed.InstancesOf(k), func(in *observe.Instance) bool { return in.Live() && h.outdated(e, in) }) {
 		surplus = 1
 	}
-	if there+n > replicas(e)+surplus {
-		t.Errorf("%d starts of %v beside %d, want %d and %d", n, k, there, replicas(e), surplus)
+	if there+n > replicas(e, h)+surplus {
+		t.Errorf("%d starts of %v beside %d, want %d and %d", n, k, there, replicas(e, h), surplus)
 	}
 	if h := h.publication(); len(e.Object.Spec.MCPServers) > 0 && (h == nil || h.Servers == nil || h.Failures > 0 || h.Busy || h.Unsure) {
 		t.Errorf("%v is started before its file is known to be there: %+v", k, h)
@@ -153,7 +153,7 @@ func checkKept(t *rapid.T, w *World, p Plan) {
 			if !in.Live() || w.History.Of(e.Key).stop(in.ID) != nil || w.healthOf(e, w.History.Of(e.Key), in).failed != "" {
 				continue
 			}
-			if in.Hash != e.Hash {
+			if w.History.Of(e.Key).outdated(e, in) {
 				former++
 				continue
 			}
@@ -165,8 +165,8 @@ func checkKept(t *rapid.T, w *World, p Plan) {
 		if isBlueGreen(e) && former > 0 {
 			continue // checkBlueGreen has its own idea
 		}
-		if right-stopped < min(right, replicas(e)) {
-			t.Errorf("%v: %d of %d that are as wanted are stopped, want %d to stay", e.Key, stopped, right, replicas(e))
+		if right-stopped < min(right, replicas(e, w.History.Of(e.Key))) {
+			t.Errorf("%v: %d of %d that are as wanted are stopped, want %d to stay", e.Key, stopped, right, replicas(e, w.History.Of(e.Key)))
 		}
 	}
 }

@@ -34,7 +34,9 @@
 // (record.go), to the event log, for people (occurrence.go), and to the log of
 // the program. Of an unplanned death a dossier is kept beside them (dossier.go),
 // which says what has changed since the last good run (goodrun.go). What agents are
-// told of their servers is in servers.go. A reap (reap.go) is the same loop with
+// told of their servers is in servers.go. What a person asks of the running
+// controller, beside the manifests, comes in by operate.go and is history, too: what
+// it means for the rows is in asked.go. A reap (reap.go) is the same loop with
 // nothing wanted. What a plan has in mind for one process, prospect.go says.
 //
 // Start reading at world.go, then decide.go, rows.go and start.go, then loop.go.

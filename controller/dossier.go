@@ -77,7 +77,7 @@ func (l *loop) lastWords(e Exited, q inquest) {
 func (l *loop) nextRetry(k spec.Key) time.Time {
 	l.foldNoted()
 	s := situation{key: k, entry: l.world.Desired.Lookup(k), history: l.world.History.Of(k)}
-	if e := s.entry; e == nil || e.Object == nil || e.Gone() || replicas(e) <= finished(&s) {
+	if e := s.entry; e == nil || e.Object == nil || e.Gone() || replicas(e, s.history) <= finished(&s) {
 		return time.Time{}
 	}
 	p := planner{w: &l.world}

@@ -27,6 +27,8 @@ type StartAsked struct {
 	DependsOn []spec.Key `json:"dependsOn,omitempty"`
 	// Beside says that it starts beside the instance that it is to replace.
 	Beside bool `json:"beside,omitempty"`
+	// Renew says that a restart was asked for meanwhile.
+	Renew bool `json:"-"`
 }
 
 // Started says that a start worked.
@@ -188,22 +190,22 @@ func (e StartAsked) fold(k *KeyHistory) {
 
 func (e Started) fold(k *KeyHistory) {
 	k.begin(e.Instance.Hash)
-	k.dropStarting(e.Token)
+	renew := k.dropStarting(e.Token)
 	k.Failure, k.TriedAt = nil, e.At
 	if k.Ended > 0 {
 		k.Restarts++
 	}
 	r := e.Instance
-	r.Restarts = k.Restarts
+	r.Restarts, r.Renew = k.Restarts, renew
 	k.Instances = append(k.Instances, r)
 	k.Ports = r.Ports
 }
 
 func (e StartFailed) fold(k *KeyHistory) {
 	k.begin(e.Hash)
-	k.dropStarting(e.Token)
+	renew := k.dropStarting(e.Token)
 	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID.Token() == e.Token })
-	if e.Planned {
+	if e.Planned || renew { // it would have been ended
 		return
 	}
 	k.Crashes++
@@ -251,18 +253,19 @@ func (e Watched) fold(k *KeyHistory) {
 	}
 }
 
-// A planned end is no crash. An unplanned one counts, from one again if the
-// instance ran for a healthy stretch.
+// A planned end is no crash, and neither is that of what was to be restarted. An
+// unplanned one counts, from one again if the instance ran for a healthy stretch.
 func (e Exited) fold(k *KeyHistory) {
 	t := e.Termination
 	k.Last = &t
+	renew := k.renews(e.ID)
 	if r := k.instance(e.ID); r != nil {
 		r.Ended = true
 	}
 	k.dropProbes(e.ID)
-	k.replaced(e.Hash)
+	k.replaced(e.Hash, renew)
 	k.doubtPublication()
-	if t.Reason == spec.ReasonStopped || e.Hash != k.Hash {
+	if t.Reason == spec.ReasonStopped || renew || e.Hash != k.Hash {
 		return
 	}
 	if e.ResetAfter > 0 && t.FinishedAt.Sub(t.StartedAt) >= e.ResetAfter {
@@ -317,7 +320,7 @@ func (e Gone) fold(k *KeyHistory) {
 	k.dropProbes(e.ID)
 	if r := k.instance(e.ID); r != nil {
 		k.Ports = r.Ports
-		k.replaced(r.Hash)
+		k.replaced(r.Hash, r.Renew)
 	}
 	k.Instances = slices.DeleteFunc(k.Instances, func(r InstanceRecord) bool { return r.ID == e.ID })
 	k.Stops = slices.DeleteFunc(k.Stops, func(s StopState) bool { return s.ID == e.ID })
@@ -333,6 +336,12 @@ func (e Rebooted) fold(k *KeyHistory) { k.Instances = nil }
 
 func (e Forgotten) fold(*KeyHistory) {} // With drops the key
 
-func (k *KeyHistory) dropStarting(token string) {
-	k.Starting = slices.DeleteFunc(k.Starting, func(s StartAsked) bool { return s.Token == token })
+// dropStarting forgets a start that is over, and says whether a restart was
+// asked for while it was under way.
+func (k *KeyHistory) dropStarting(token string) (renew bool) {
+	k.Starting = slices.DeleteFunc(k.Starting, func(s StartAsked) bool {
+		renew = renew || s.Token == token && s.Renew
+		return s.Token == token
+	})
+	return renew
 }

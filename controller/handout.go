@@ -208,7 +208,7 @@ func (l *loop) exited(e observe.Exit) {
 // the exit is told of.
 func (l *loop) planned(of mainOf) bool {
 	st := l.world.History.Of(of.key).stop(of.ID)
-	return st != nil && !unplanned(st.Reason) ||
+	return st != nil && !unplanned(st.Reason) || l.world.Down ||
 		l.world.Shutdown != NotShuttingDown && of.OnExit == spec.ExitStop
 }
 
@@ -224,7 +224,7 @@ func unplanned(r spec.Reason) bool {
 func (l *loop) stoppedInStart(a Action) bool {
 	l.foldNoted()
 	k := l.world.History.Of(a.Key)
-	return l.world.Shutdown != NotShuttingDown && a.Entry.Object.Spec.OnControllerExit != spec.ExitKeep ||
+	return l.world.Down || l.world.Shutdown != NotShuttingDown && a.Entry.Object.Spec.OnControllerExit != spec.ExitKeep ||
 		k != nil && slices.ContainsFunc(k.Stops, func(s StopState) bool { return s.ID.Token() == a.Token && !unplanned(s.Reason) })
 }
 

@@ -302,15 +302,15 @@ func spread(id spec.Instance, kind ProbeKind, limit time.Duration) time.Duration
 }
 
 // stopUnhealthy stops what its probes have given up, and gives the others. The
-// probes are those of the new manifest: what is to be replaced may not have what
-// they ask for, and the new program may not be there to take its place.
+// probes are those of the new manifest: another program may not have what they ask
+// for, and the new one may not be there to take its place.
 func (p *planner) stopUnhealthy(s *situation, live []*observe.Instance, wanted int) (healthy []*observe.Instance) {
 	if wanted == 0 || !isProbed(&s.entry.Object.Spec) {
 		return live // what is not wanted is stopped for that, and has not failed
 	}
 	for _, in := range live {
 		hl := p.w.healthOf(s.entry, s.history, in)
-		if hl.failed == "" || outdated(s, in) {
+		if hl.failed == "" || in.Hash != s.entry.Hash {
 			healthy = append(healthy, in)
 			continue
 		}

@@ -44,6 +44,10 @@ type KeyHistory struct {
 	// Ports are those of the instance that was last started, or was last known to
 	// be gone: the next one keeps them while they are free.
 	Ports spec.PortMap `json:"ports,omitempty"`
+	// RestartAskedAt is when a restart was last asked for, SuspendedAt since when
+	// the key is suspended at runtime; zero for never.
+	RestartAskedAt time.Time `json:"restartAskedAt,omitzero"`
+	SuspendedAt    time.Time `json:"suspendedAt,omitzero"`
 	// Replacement is the one that is under way or was given up; nil for none.
 	Replacement *Replacement `json:"replacement,omitempty"`
 	// Policy is how an instance is stopped of which nothing else is known: that
@@ -90,6 +94,8 @@ type InstanceRecord struct {
 	Restarts int `json:"restarts,omitempty"`
 	// Ended says that the end of its main process was noticed.
 	Ended bool `json:"ended,omitempty"`
+	// Renew says that a restart was asked for after it was started.
+	Renew bool `json:"renew,omitempty"`
 	// Policy is how it is stopped where no manifest says so any more.
 	Policy StopPolicy `json:"policy,omitzero"`
 	// Program is the file that was executed.

@@ -48,8 +48,9 @@ type loop struct {
 	nextScan  time.Time     // a resync, or another try
 	listening bool          // a reading of listeners is under way
 
-	mains map[observe.Ident]mainOf       // who is watched
-	early map[observe.Ident]observe.Exit // ends that came before their start did
+	mains   map[observe.Ident]mainOf       // who is watched
+	early   map[observe.Ident]observe.Exit // ends that came before their start did
+	answers []func()                       // to demands that the next plan follows
 	// leaving is a handover that waits for rest; nil where none was asked for.
 	leaving *leaving
 	// giveUp is when a shutdown that cannot go on is ended all the same.
@@ -94,6 +95,8 @@ func (l *loop) run(ctx context.Context) {
 			l.shutDown(ShutdownGraceful)
 		case s := <-l.shutdown:
 			l.shutDown(s)
+		case d := <-l.newDemands():
+			l.obey(d)
 		case lv := <-l.newcomers():
 			l.leaving = lv
 		case <-l.leavingDone():
@@ -187,6 +190,7 @@ func (l *loop) pass() {
 		l.OnReady()
 	}
 	l.offer()
+	l.answerDemands()
 	l.rest(w.Now)
 	l.sleep()
 }

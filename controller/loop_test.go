@@ -209,8 +209,8 @@ func TestEndThatAScanShowsFirstIsNotPlanned(t *testing.T) {
 // While a start is on its way another replica is asked for, and the start of that
 // one runs first: with this seed it does.
 func TestStartsOfTwoSetsMayCross(t *testing.T) {
-	faults := within(t, 0x661d7763a, func(m *machine, _ *Controller) {
-		w := newWishes(m)
+	faults := within(t, 0x661d7763a, func(m *machine, c *Controller) {
+		w := newWishes(m, c)
 		m.mu.Lock()
 		d := time.Duration(m.rand.IntN(3000)) * time.Millisecond
 		m.mu.Unlock()
@@ -273,7 +273,7 @@ func TestLoopProperties(t *testing.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		steps := rapid.SliceOfN(rapid.SampledFrom(disturbances), 1, 40).Draw(rt, "steps")
 		faults := within(t, seed, func(m *machine, c *Controller) {
-			w := newWishes(m)
+			w := newWishes(m, c)
 			for _, step := range steps {
 				m.mu.Lock()
 				d := time.Duration(m.rand.IntN(3000)) * time.Millisecond
@@ -304,10 +304,13 @@ type wishes struct {
 	entries map[spec.Key]*spec.Entry
 	doubts  []spec.Doubt
 	edits   int
+	c       *Controller
+	// restarted is when a restart was last asked for.
+	restarted map[spec.Key]time.Time
 }
 
-func newWishes(m *machine) *wishes {
-	w := &wishes{m: m, entries: map[spec.Key]*spec.Entry{}}
+func newWishes(m *machine, c *Controller) *wishes {
+	w := &wishes{m: m, c: c, entries: map[spec.Key]*spec.Entry{}, restarted: map[spec.Key]time.Time{}}
 	for i := range 3 {
 		k := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", i)}
 		w.entries[k] = entry(k, "h0", hooked)
@@ -345,6 +348,7 @@ func (w *wishes) calm() {
 	w.m.mu.Unlock()
 	w.doubts = nil
 	w.publish()
+	w.resume()
 }
 
 // compare holds what runs against what is wanted.
@@ -355,7 +359,7 @@ func (w *wishes) compare() {
 		key := spec.Key{Kind: spec.KindAgent, Name: fmt.Sprintf("w%d", k)}
 		want, e := 0, w.entries[key]
 		if e != nil {
-			want = replicas(e)
+			want = replicas(e, nil)
 		}
 		if got := w.m.mains(key); got != want {
 			w.m.fault("%v: %d run, %d wanted", key, got, want)
@@ -363,6 +367,9 @@ func (w *wishes) compare() {
 		for _, p := range w.m.procs {
 			if p.key == key && (e == nil || p.hash != e.Hash) {
 				w.m.fault("%v: %v of %s is left", key, p.Ident, p.hash)
+			}
+			if p.key == key && !p.began.After(w.restarted[key]) {
+				w.m.fault("%v: %v began at %v, and a restart was asked for at %v", key, p.Ident, p.began, w.restarted[key])
 			}
 		}
 	}
@@ -452,6 +459,9 @@ var disturbances = []disturbance{
 		w.m.lostAt = time.Now()
 		w.m.mu.Unlock()
 	}},
+	{"ask for a restart", (*wishes).restart},
+	{"suspend at runtime", func(w *wishes) { _ = w.c.Suspend(context.Background(), w.some(), true) }},
+	{"resume", func(w *wishes) { _ = w.c.Suspend(context.Background(), w.some(), false) }},
 	{"starts work", func(w *wishes) { w.m.mu.Lock(); w.m.unready = false; w.m.mu.Unlock() }},
 }
 

@@ -107,9 +107,9 @@ func (m *machine) Start(e *spec.Entry, token string, _ spec.PortMap) (*observe.I
 	if m.unready {
 		return nil, errTest
 	}
-	most := max(1, replicas(e))
+	most := max(1, replicas(e, nil))
 	if now := m.set.Lookup(e.Key); now != nil { // an older start may be the later one to run
-		most = max(most, replicas(now))
+		most = max(most, replicas(now, nil))
 	}
 	if live := m.mains(e.Key); live >= most+count(isBlueGreen(e)) {
 		m.fault("%v was started although %d of %d run", e.Key, live, most)

@@ -61,6 +61,10 @@ const (
 	// A hook before a stop was done, or failed, which keeps the stop from nothing.
 	HookHasEnded  OccurrenceType = "PreStop"
 	HookHasFailed OccurrenceType = "PreStopFailed"
+	// Somebody asked for a restart, or to suspend or resume at runtime.
+	RestartWasAsked OccurrenceType = "RestartAsked"
+	WasSuspended    OccurrenceType = "Suspended"
+	WasResumed      OccurrenceType = "Resumed"
 )
 
 // resultSent is the Result of a signal that was sent.
@@ -93,6 +97,10 @@ func OccurrencesOf(e Event) []Occurrence {
 			Result: "not replaced", Message: e.Message + "; the former one runs on",
 		})
 	case HookEnded:
+		return one(e.occurrence())
+	case RestartAsked:
+		return one(Occurrence{Time: e.At, Type: RestartWasAsked, Key: e.Key.String()})
+	case SuspendAsked:
 		return one(e.occurrence())
 	case Gone:
 		return one(Occurrence{Time: e.At, Type: IsGone, Key: e.Key.String(), Instance: e.ID})

@@ -108,7 +108,7 @@ func (w *World) unsatisfied(d *spec.Dependency) Reason {
 		return wait(w.incomplete(e, h))
 	case condition != spec.DependencyReady && hasCompleted(e, h):
 		return Reason{}
-	case replicas(e) == 0:
+	case replicas(e, h) == 0:
 		return wait("it is suspended")
 	}
 	detail := ""
@@ -132,7 +132,7 @@ func (w *World) stands(e *spec.Entry, h *KeyHistory, in *observe.Instance) bool 
 	if !in.Live() || h.stop(in.ID) != nil {
 		return false
 	}
-	return in.Hash == e.Hash || isBlueGreen(e) || h != nil && h.Resolved != nil && h.Resolved.Hash == e.Hash && h.Resolved.Message != ""
+	return !h.outdated(e, in) || isBlueGreen(e) || h != nil && h.Resolved != nil && h.Resolved.Hash == e.Hash && h.Resolved.Message != ""
 }
 
 // hasCompleted says that a one-shot has done its work, as the manifest now has
@@ -146,7 +146,7 @@ func hasCompleted(e *spec.Entry, h *KeyHistory) bool {
 func (w *World) incomplete(e *spec.Entry, h *KeyHistory) string {
 	s := situation{key: e.Key, entry: e, history: h}
 	switch {
-	case h != nil && finished(&s) >= max(1, replicas(e)):
+	case h != nil && finished(&s) >= max(1, replicas(e, h)):
 		return "it has failed: " + lastCrash(h)
 	case len(w.Observed.InstancesOf(e.Key)) > 0:
 		return "it still runs"
@@ -214,7 +214,7 @@ func (p *planner) renewed(s *situation, in *observe.Instance) spec.Key {
 	deps := s.entry.Object.Spec.DependsOn // what is implied ignores it
 	for i := range deps {
 		d := &deps[i]
-		if d.OnRestart != spec.OnRestartRestart || d.Condition == spec.DependencyCompleted || in.Hash != s.entry.Hash {
+		if d.OnRestart != spec.OnRestartRestart || d.Condition == spec.DependencyCompleted || s.outdated(in) {
 			continue
 		}
 		if p.isNewer(d.Key(), in) && !p.graph().circular(s.key, d.Key()) {

@@ -73,7 +73,7 @@ func TestOrderOnlyHoldsBack(t *testing.T) {
 			switch {
 			case begins && why.Reason == spec.ReasonDependentsFirst:
 				checkWaitsForDependents(t, &w, p, a)
-			case a.Type == Kill, begins && a.Reason != spec.ReasonSpecChanged:
+			case a.Type == Kill, begins && a.Reason != spec.ReasonSpecChanged && a.Reason != spec.ReasonRestartAsked:
 				t.Errorf("no %s: %s %s", a.act(), why.Reason, why.Detail)
 			case w.Shutdown != NotShuttingDown:
 				t.Errorf("no %s at shutdown", a.act())
@@ -302,7 +302,7 @@ func TestLoopPropertiesWithOrder(t *testing.T) {
 		steps := rapid.SliceOfN(rapid.SampledFrom(slices.Concat(disturbances, orderings, orderings)), 1, 40).Draw(rt, "steps")
 		mends := rapid.Bool().Draw(rt, "the circles are mended")
 		faults := within(t, seed, func(m *machine, c *Controller) {
-			w := newWishes(m)
+			w := newWishes(m, c)
 			for _, step := range steps {
 				m.mu.Lock()
 				d := time.Duration(m.rand.IntN(3000)) * time.Millisecond

@@ -27,9 +27,9 @@ func orphans(s *observe.Snapshot) *observe.Instance {
 }
 
 // doomed gives the orphans that are to go with the controller: none as long as
-// a Keep workload is there, of which they may be a part.
+// a Keep workload is there, of which they may be a part, and which is to stay.
 func doomed(w *World) *observe.Instance {
-	if w.Shutdown == NotShuttingDown || slices.ContainsFunc(w.Observed.Instances, isKept) {
+	if w.Shutdown == NotShuttingDown || !w.Down && slices.ContainsFunc(w.Observed.Instances, isKept) {
 		return nil
 	}
 	return orphans(&w.Observed)

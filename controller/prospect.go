@@ -127,7 +127,7 @@ func prospect(w *World, p *Plan, in *observe.Instance, proc *observe.Process) Pr
 		return Prospect{fate, reason, detail, proc}
 	case !in.Live() && spared(policy, in):
 		return Prospect{FateUntouched, spec.ReasonMainGone, "it left group and session, and killMode is Group", proc}
-	case outdated(s, in), waits(why.Reason), !in.Live():
+	case s.outdated(in), waits(why.Reason), !in.Live():
 		return Prospect{FateWaits, why.Reason, detail, proc}
 	}
 	return Prospect{FateKept, orRunning(""), kept(w, s), proc}
@@ -142,26 +142,21 @@ func ending(p *Plan, s *situation, in *observe.Instance) (Fate, spec.Reason) {
 		switch {
 		case a.stops() && a.Instance.ID == in.ID:
 			return fateOf(a.Reason), a.Reason
-		case a.Type == Resolve && a.Key == in.Key && outdated(s, in):
+		case a.Type == Resolve && a.Key == in.Key && s.outdated(in):
 			return FateReplaced, a.Reason
 		}
 	}
-	if s.history != nil && s.history.Resolving && outdated(s, in) {
-		return FateReplaced, spec.ReasonSpecChanged
+	if s.history != nil && s.history.Resolving && s.outdated(in) {
+		return FateReplaced, s.replaceReason(in)
 	}
 	return "", ""
 }
 
 func fateOf(r spec.Reason) Fate {
-	if r == spec.ReasonSpecChanged {
+	if r == spec.ReasonSpecChanged || r == spec.ReasonRestartAsked {
 		return FateReplaced
 	}
 	return FateStopped
-}
-
-// outdated says that an instance runs another program than the wanted one.
-func outdated(s *situation, in *observe.Instance) bool {
-	return s.entry != nil && s.entry.Object != nil && in.Hash != s.entry.Hash
 }
 
 // waits says that a reason of a key keeps its instances as they are for now.
@@ -180,10 +175,8 @@ func kept(w *World, s *situation) string {
 		return "onControllerExit is Keep"
 	case s.entry == nil:
 		return ""
-	case s.entry.Line > 0:
-		return fmt.Sprintf("it is what %s:%d asks for", s.entry.File, s.entry.Line)
 	}
-	return fmt.Sprintf("it is what %s asks for", s.entry.File)
+	return fmt.Sprintf("it is what %s asks for", placeOf(s.entry))
 }
 
 // Prospect says what the controller does with a process, and why; see

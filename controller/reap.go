@@ -30,6 +30,8 @@ func (w *World) stays(in *observe.Instance) bool {
 		return false
 	case w.Reap != nil:
 		return !w.Reap.Takes(in)
+	case w.Down:
+		return false
 	}
 	return in.OnExit == spec.ExitKeep
 }

@@ -48,6 +48,10 @@ func eventType(e Event) string {
 		return "GaveUp"
 	case Reconsidered:
 		return "Reconsidered"
+	case RestartAsked:
+		return "RestartAsked"
+	case SuspendAsked:
+		return "SuspendAsked"
 	}
 	return fmt.Sprintf("%T", e)
 }
@@ -110,6 +114,10 @@ func decodeEvent(kind string, raw []byte) Event {
 		return decoded[GaveUp](raw)
 	case "Reconsidered":
 		return decoded[Reconsidered](raw)
+	case "RestartAsked":
+		return decoded[RestartAsked](raw)
+	case "SuspendAsked":
+		return decoded[SuspendAsked](raw)
 	}
 	return nil
 }
@@ -163,6 +171,12 @@ func (l *loop) record(e Event) {
 	case Gone:
 		l.Ledger.Append(newRecord(e, l.Boot))
 		l.Log.V(1).Info("nothing is left", "workload", e.Key.String(), "instance", e.ID)
+	case RestartAsked:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.Info("restarting, as was asked for", "workload", e.Key.String())
+	case SuspendAsked:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.Info(e.what(), "workload", e.Key.String())
 	case Forgotten, Reconsidered:
 		l.Ledger.Append(newRecord(e, l.Boot))
 	case GaveUp:
@@ -222,7 +236,7 @@ func (l *loop) logScanError(err error) {
 func (l *loop) nameKept() {
 	for _, in := range l.world.Observed.Instances {
 		switch {
-		case in.OnExit == spec.ExitKeep && in.Live():
+		case in.OnExit == spec.ExitKeep && in.Live() && !l.world.Down:
 			l.Log.Info("left running", "workload", in.Key.String(), "pid", in.Main.PID, "instance", in.ID, "reason", spec.ReasonKept)
 		case l.onlyDoubt(in):
 			l.Log.Info("left alone, since it cannot be told", "workload", in.Key.String(), "instance", in.ID, "pid", in.Doubtful[0].PID, "command", in.Doubtful[0].Command)

@@ -19,8 +19,8 @@ func isBlueGreen(e *spec.Entry) bool {
 }
 
 // replaceOutdated replaces instances that run another program than the wanted
-// one, one at a time, once the new program is known to be there: row 11. It says
-// whether the key is done with for now.
+// one, or that are to be restarted, one at a time, once the program is known to be
+// there: row 11. It says whether the key is done with for now.
 func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted int, b *beside) bool {
 	if b != nil {
 		return p.replaceBeside(s, b, wanted)
@@ -37,23 +37,23 @@ func (p *planner) replaceOutdated(s *situation, live []*observe.Instance, wanted
 	}
 	if in := p.unready(s, live); in != nil && p.mayBeOfUse(s, next) {
 		why := p.w.healthOf(s.entry, s.history, in).why
-		p.why(s.key, Reason{Reason: spec.ReasonSpecChanged, Detail: notReadyYet + cause(why)})
+		p.why(s.key, Reason{Reason: s.replaceReason(next), Detail: notReadyYet + cause(why)})
 		return false
 	}
 	if p.unpublished(s) {
 		return true
 	}
-	p.stopInstance(s, next, spec.ReasonSpecChanged)
+	p.stopInstance(s, next, s.replaceReason(next))
 	return true
 }
 
-// nextToReplace gives the oldest instance of another program that cannot be used,
-// else the oldest of those that can; nil if all run the wanted one.
+// nextToReplace gives the oldest outdated instance that cannot be used, else the
+// oldest of those that can; nil if none is.
 func (p *planner) nextToReplace(s *situation, live []*observe.Instance) *observe.Instance {
 	var unusable, usable *observe.Instance
 	for _, in := range live {
 		which := &usable
-		if !outdated(s, in) {
+		if !s.outdated(in) {
 			continue
 		}
 		if !p.mayBeOfUse(s, in) {
@@ -74,11 +74,11 @@ func (p *planner) mayBeOfUse(s *situation, in *observe.Instance) bool {
 	return p.w.ready(s.entry, s.history, in) || p.w.readinessUnknown(s.entry, s.history, in)
 }
 
-// unready gives an instance of the wanted program that cannot be used, or nil.
+// unready gives an instance that is not outdated and cannot be used, or nil.
 // While there is one, no replica that can be is stopped to be started anew.
 func (p *planner) unready(s *situation, live []*observe.Instance) *observe.Instance {
 	for _, in := range live {
-		if !outdated(s, in) && !p.w.ready(s.entry, s.history, in) {
+		if !s.outdated(in) && !p.w.ready(s.entry, s.history, in) {
 			return in
 		}
 	}
@@ -92,12 +92,12 @@ const notReadyYet = "the new one is not ready yet: "
 func (p *planner) resolved(s *situation) bool {
 	h := s.history
 	if h != nil && h.Resolving {
-		p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: "checking that the new program can be started"})
+		p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: checkingProgram})
 		return false
 	}
 	if h == nil || h.Resolved == nil || h.Resolved.Hash != s.entry.Hash || p.resolveIsOld(h.Resolved) {
-		p.act(Action{Type: Resolve, Key: s.key, Entry: s.entry, Reason: spec.ReasonSpecChanged})
-		p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: "checking that the new program can be started"})
+		p.act(Action{Type: Resolve, Key: s.key, Entry: s.entry, Reason: s.replacing()})
+		p.why(s.key, Reason{Reason: spec.ReasonChecking, Detail: checkingProgram})
 		return false
 	}
 	if r := h.Resolved; r.Message != "" {
@@ -107,16 +107,18 @@ func (p *planner) resolved(s *situation) bool {
 	return true
 }
 
+const checkingProgram = "checking that the program can be started"
+
 func (p *planner) resolveIsOld(r *Resolved) bool {
 	return r.Message != "" && !p.w.Now.Before(r.At.Add(resolveAgain))
 }
 
 // beside is a BlueGreen that is not at its end: some of what is live, and not
-// being stopped, runs another program than the wanted one. Lists are oldest
-// first, but those of old that can be used come before the others.
+// being stopped, is outdated. Lists are oldest first, but those of old that can be
+// used come before the others.
 type beside struct {
 	old     []*observe.Instance
-	ready   []*observe.Instance // of the wanted program
+	ready   []*observe.Instance // not outdated
 	pending []*observe.Instance // likewise, and not ready
 	// givenUp says that the wanted program is not tried beside the former one any
 	// more; until is when it would be, if it is being tried.
@@ -149,8 +151,6 @@ func (p *planner) besides(s *situation, live []*observe.Instance, wanted int) *b
 	return b
 }
 
-func (s *situation) outdated(in *observe.Instance) bool { return outdated(s, in) }
-
 // stopBeside stops what is too many beside what a BlueGreen needs, and gives the
 // rest. As many stay as are wanted, those that can be used first, and one more:
 // the new one, until it is ready, or then the one that it replaces.
@@ -165,7 +165,7 @@ func (p *planner) stopBeside(s *situation, b *beside, wanted int) (kept []*obser
 		switch {
 		case slices.Contains(kept, in):
 		case s.outdated(in):
-			p.stopInstance(s, in, spec.ReasonSpecChanged)
+			p.stopInstance(s, in, s.replaceReason(in))
 		case b.givenUp && slices.Contains(b.pending, in):
 			p.stopInstance(s, in, spec.ReasonDeadlineExceeded)
 		default:
@@ -212,7 +212,7 @@ func (p *planner) replaceBeside(s *situation, b *beside, wanted int) bool {
 	case len(b.pending) > 0:
 		p.notSucceeding(s, b)
 		why := p.w.healthOf(s.entry, s.history, b.pending[0]).why
-		p.why(s.key, Reason{Reason: spec.ReasonSpecChanged, Detail: notReadyYet + cause(why), Until: b.until})
+		p.why(s.key, Reason{Reason: s.replacing(), Detail: notReadyYet + cause(why), Until: b.until})
 		return false
 	case starting > 0, len(b.old)+len(b.ready) != wanted, len(s.instances) != wanted:
 		return false // what is missing, or just ending, comes first
@@ -256,7 +256,7 @@ func (p *planner) retire(s *situation, b *beside) {
 		p.why(s.key, why)
 		return
 	}
-	p.stopInstance(s, old, spec.ReasonSpecChanged)
+	p.stopInstance(s, old, s.replaceReason(old))
 }
 
 // mayRetire says whether a former instance may be stopped now that its successor

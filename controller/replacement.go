@@ -80,10 +80,11 @@ func (k *KeyHistory) replacement(h spec.Hash) *Replacement {
 	return k.Replacement
 }
 
-// replaced notes the end of an instance. If it was a former one, the next one
-// has its own time to be replaced in.
-func (k *KeyHistory) replaced(h spec.Hash) {
-	if r := k.Replacement; r != nil && r.Hash != h && !r.isGivenUp() {
+// replaced notes the end of an instance of a program, which was to be restarted
+// perhaps. If it was a former one, the next one has its own time to be replaced
+// in.
+func (k *KeyHistory) replaced(h spec.Hash, renew bool) {
+	if r := k.Replacement; r != nil && (r.Hash != h || renew) && !r.isGivenUp() {
 		k.Replacement = nil
 	}
 }
@@ -210,7 +211,7 @@ func (s *situation) givenUp() *Replacement {
 // succession says in words how far a BlueGreen is, if one is being done and
 // something can be used meanwhile.
 func (s *situation) succession(w *World) string {
-	if !isBlueGreen(s.entry) || s.entry.Gone() || replicas(s.entry) == 0 || !slices.ContainsFunc(s.instances, s.outdated) {
+	if !isBlueGreen(s.entry) || s.entry.Gone() || replicas(s.entry, s.history) == 0 || !slices.ContainsFunc(s.instances, s.outdated) {
 		return ""
 	}
 	usable := func(in *observe.Instance) bool { return w.ready(s.entry, s.history, in) }
@@ -219,22 +220,22 @@ func (s *situation) succession(w *World) string {
 	case i < 0:
 		return ""
 	case s.givenUp() != nil:
-		return "the former program runs on: the new one was " + s.givenUp().GivenUp
+		return "the former one runs on: the new one was " + s.givenUp().GivenUp
 	case s.outdated(s.instances[i]):
-		return "the former program runs until the new one is ready, which is being started"
+		return "the former one runs until the new one is ready, which is being started"
 	}
-	return "the new program is ready, and the former one stops"
+	return "the new one is ready, and the former one stops"
 }
 
-// servingFirst puts the instances that can be used first, those of the wanted
-// program before the others: the first is the one that clients are sent to.
+// servingFirst puts the instances that can be used first, those that are outdated
+// behind the others: the first is the one that clients are sent to.
 func (s *situation) servingFirst(w *World) {
 	if len(s.instances) < 2 {
 		return
 	}
 	rank := func(in *observe.Instance) int {
 		old := 0
-		if s.entryHash() != in.Hash {
+		if s.outdated(in) {
 			old = 1
 		}
 		switch {

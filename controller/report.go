@@ -29,8 +29,8 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	if p.Blocked.Reason != "" {
 		why = p.Blocked
 	}
-	if why.Reason == "" && len(s.instances) == 0 && s.entry != nil && s.entry.Object != nil && s.entry.Object.Spec.Suspend {
-		why.Reason = spec.ReasonSuspended
+	if why.Reason == "" && len(s.instances) == 0 {
+		why = s.suspension()
 	}
 	if why.Reason == "" && len(s.instances) == 0 && w.Shutdown != NotShuttingDown {
 		why = Reason{Reason: spec.ReasonShutdown, Detail: "nothing of it is left"}
@@ -38,6 +38,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	st := spec.Status{Reason: why.Reason, Message: sentence(why, w.Now), Hash: s.entryHash()}
 	if s.history != nil {
 		st.Restarts, st.LastTermination, st.LastDeath = s.history.Restarts, s.history.Last, s.history.Death
+		st.RestartAskedAt, st.SuspendedAt = s.history.RestartAskedAt, s.history.SuspendedAt
 	}
 	s.servingFirst(w)
 	stay := s.sparedLast()
@@ -79,6 +80,7 @@ func instanceStatus(w *World, s *situation, in *observe.Instance) spec.InstanceS
 	st := spec.InstanceStatus{
 		Instance: in.ID, StartedAt: in.StartedAt, Scope: scopeText(in.Scope), Ports: in.Ports,
 		Hash: in.Hash, Log: in.Log, Members: len(in.Members),
+		Outdated: s.outdated(in) && !spared(s.stopPolicy(in), in),
 	}
 	if in.Live() {
 		st.PID = in.Main.PID
@@ -160,7 +162,7 @@ func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
 			return spec.PhaseStarting
 		}
 		return spec.PhaseRunning
-	case s.entry != nil && s.entry.Object != nil && s.entry.Object.Spec.Suspend:
+	case s.suspension().Reason != "":
 		return spec.PhaseSuspended
 	}
 	if ph, ok := phases[p.Why[s.key].Reason]; ok {
@@ -201,9 +203,9 @@ func conditions(w *World, s *situation, st *spec.Status, why Reason) []spec.Cond
 		}
 	}
 	if beside := s.succession(w); ready.Status == spec.True && beside != "" {
-		ready.Reason, ready.Message = spec.ReasonSpecChanged, beside
-	} else if ready.Status == spec.True && st.Instances[0].Hash != hash {
-		ready.Status, ready.Reason, ready.Message = spec.False, spec.ReasonSpecChanged, "the running instance is not yet that of the manifest"
+		ready.Reason, ready.Message = s.replacing(), beside
+	} else if ready.Status == spec.True && st.Instances[0].Outdated {
+		ready.Status, ready.Reason, ready.Message = spec.False, s.replacing(), s.notReplaced()
 	}
 	all := []spec.Condition{accepted, available, progressing, stalled, ready}
 	if verified.Type != "" {
@@ -267,7 +269,7 @@ func unacceptable(r spec.Reason) bool {
 func available(w *World, s *situation, st *spec.Status) (spec.ConditionType, spec.ConditionStatus, spec.Reason, string) {
 	wanted, ready := 1, 0
 	if s.entry != nil && s.entry.Object != nil {
-		wanted = replicas(s.entry)
+		wanted = replicas(s.entry, s.history)
 	}
 	for _, in := range st.Instances {
 		if in.Ready {
@@ -298,7 +300,7 @@ func moves(ph spec.Phase, r spec.Reason) bool {
 		return true
 	}
 	switch r {
-	case spec.ReasonChecking, spec.ReasonSpecChanged, spec.ReasonDraining, spec.ReasonStarting, spec.ReasonBackOff,
+	case spec.ReasonChecking, spec.ReasonSpecChanged, spec.ReasonRestartAsked, spec.ReasonDraining, spec.ReasonStarting, spec.ReasonBackOff,
 		spec.ReasonDependencyWait, spec.ReasonDependentsFirst:
 		return true
 	}

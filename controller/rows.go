@@ -26,6 +26,7 @@ func (p *planner) decide(s situation) {
 		p.shutDown(&s) // row 5
 		return
 	}
+	p.forgetSuspension(&s)
 	p.reconsider(&s)
 	p.publish(&s)
 	live := p.finishStops(&s)                // rows 6, 7
@@ -54,11 +55,11 @@ func (p *planner) asWanted(s *situation) bool {
 	if h := s.history; h != nil && (len(h.Starting)+len(h.Stops) > 0 || h.Failure != nil || h.Replacement != nil) {
 		return false
 	}
-	if len(s.instances) != replicas(e) {
+	if len(s.instances) != replicas(e, s.history) {
 		return false
 	}
 	for _, in := range s.instances {
-		if !in.Live() || in.Hash != e.Hash || isProbed(&e.Object.Spec) && p.w.healthOf(e, s.history, in).failed != "" {
+		if !in.Live() || s.outdated(in) || isProbed(&e.Object.Spec) && p.w.healthOf(e, s.history, in).failed != "" {
 			return false
 		}
 		if len(e.Object.Spec.DependsOn) > 0 && p.renewed(s, in) != (spec.Key{}) {
@@ -72,9 +73,10 @@ func (p *planner) asWanted(s *situation) bool {
 	return true
 }
 
-// replicas is how many main processes an accepted entry asks for.
-func replicas(e *spec.Entry) int {
-	if e.Object.Spec.Suspend {
+// replicas is how many main processes an accepted entry asks for, unless somebody
+// has suspended it.
+func replicas(e *spec.Entry, h *KeyHistory) int {
+	if e.Object.Spec.Suspend || h.suspended() {
 		return 0
 	}
 	return int(*e.Object.Spec.Replicas)
@@ -94,7 +96,7 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 				reason = spec.ReasonDeletionHeld
 			}
 			p.why(s.key, Reason{Reason: reason, Detail: why, Until: until})
-		} else if !proven && s.history.publication() != nil {
+		} else if !proven && (s.history.publication() != nil || s.history.suspended()) {
 			p.wake(until)
 		}
 		return 0, proven || p.w.Shutdown != NotShuttingDown
@@ -105,10 +107,11 @@ func (p *planner) wanted(s *situation) (n int, proven bool) {
 		p.why(s.key, Reason{Reason: spec.ReasonInvalid, Detail: findings(e.Problems)})
 		return 0, false
 	}
-	return replicas(e), true
+	return replicas(e, s.history), true
 }
 
-// shutDown stops what dies with the controller and leaves the rest: row 5.
+// shutDown stops what dies with the controller, or everything where that was asked
+// for, and leaves the rest: row 5.
 func (p *planner) shutDown(s *situation) {
 	reason := spec.ReasonShutdown
 	if p.w.Reap != nil {
@@ -156,8 +159,8 @@ func (p *planner) stopSurplus(s *situation, live []*observe.Instance, wanted int
 	switch {
 	case s.entry == nil || s.entry.Gone():
 		reason = spec.ReasonNotWanted
-	case s.entry.Object.Spec.Suspend:
-		reason = spec.ReasonSuspended
+	case s.suspension().Reason != "":
+		reason = s.suspension().Reason
 	}
 	order := slices.Clone(live)
 	slices.SortStableFunc(order, func(a, b *observe.Instance) int {
@@ -172,9 +175,9 @@ func (p *planner) stopSurplus(s *situation, live []*observe.Instance, wanted int
 	return order[surplus:]
 }
 
-// rank puts instances that run another program than the wanted one first.
+// rank puts instances first that are to be replaced, or that nothing asks for.
 func (p *planner) rank(s *situation, in *observe.Instance) int {
-	if s.entry != nil && s.entry.Hash == in.Hash {
+	if s.entry != nil && s.entry.Hash == in.Hash && !s.history.renews(in.ID) {
 		return 1
 	}
 	return 0

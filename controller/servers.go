@@ -153,7 +153,7 @@ var publishBackoff = spec.Backoff{
 // servers are those that the workload is to be told of now.
 func (s *situation) servers() []spec.ServerRef {
 	e := s.entry
-	if e == nil || e.Object == nil || e.Gone() || len(s.instances) == 0 && replicas(e) == 0 {
+	if e == nil || e.Object == nil || e.Gone() || len(s.instances) == 0 && replicas(e, s.history) == 0 {
 		return nil
 	}
 	return e.Object.Spec.MCPServers
@@ -242,9 +242,9 @@ func (p *planner) endpoint(was spec.ServerEndpoint) spec.ServerEndpoint {
 		rank := former
 		now, ok := e.Object.Spec.MCP.Endpoint(k.Name, in.Ports)
 		switch {
-		case in.Hash == e.Hash && now == was:
+		case !h.outdated(e, in) && now == was:
 			rank = rightAsWas
-		case in.Hash == e.Hash:
+		case !h.outdated(e, in):
 			rank = right
 		case was.On(in.Ports):
 			rank, now = formerAsWas, was

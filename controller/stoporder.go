@@ -44,7 +44,7 @@ func (p *planner) canWait(a Action) bool {
 		return false
 	}
 	switch a.Reason {
-	case spec.ReasonShutdown, spec.ReasonNotWanted, spec.ReasonSuspended, spec.ReasonScaledDown:
+	case spec.ReasonShutdown, spec.ReasonNotWanted, spec.ReasonSuspended, spec.ReasonSuspendedNow, spec.ReasonScaledDown:
 		return a.Key != spec.Key{}
 	}
 	return false

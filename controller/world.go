@@ -15,6 +15,8 @@ type World struct {
 	Observed observe.Snapshot
 	History  History
 	Shutdown Shutdown
+	// Down says of a shutdown that it leaves nothing running.
+	Down bool
 	// Reap is set for a controller that only clears up; nil for one that runs.
 	Reap *Reap
 	Now  time.Time
@@ -24,7 +26,7 @@ type World struct {
 type Shutdown uint8
 
 // The ways out: workloads with onControllerExit Stop get their stop signal and
-// their grace period, or are killed at once.
+// their grace period, or are killed at once. With World.Down all others do, too.
 const (
 	NotShuttingDown Shutdown = iota
 	ShutdownGraceful

@@ -24,7 +24,7 @@ type worldMaker struct {
 // aWorld draws one.
 func aWorld(t *rapid.T) World {
 	m := &worldMaker{t: t}
-	w := World{Now: t0, Shutdown: pick(m, "shutdown", NotShuttingDown, NotShuttingDown, NotShuttingDown, ShutdownGraceful, ShutdownNow)}
+	w := World{Now: t0, Down: !m.mostly("not down"), Shutdown: pick(m, "shutdown", NotShuttingDown, NotShuttingDown, NotShuttingDown, ShutdownGraceful, ShutdownNow)}
 	w.Desired.Complete = m.mostly("read")
 	w.Observed.Complete = m.mostly("scanned")
 	w.Observed.Began = t0.Add(-m.ago("scan began"))
@@ -193,7 +193,27 @@ func (m *worldMaker) events(k spec.Key, ins []*observe.Instance) (es []Event) {
 	case 1:
 		es = append(es, GaveUp{Key: k, Hash: pick[spec.Hash](m, "hash", "a", "b"), Message: "no", At: t0.Add(-m.ago("gave up"))})
 	}
-	for _, in := range ins {
+	if !m.mostly("not suspended") {
+		es = append(es, SuspendAsked{Key: k, Suspend: true, At: t0.Add(-m.ago("suspended"))})
+	}
+	es = append(es, m.instanceEvents(k, ins)...)
+	if !m.mostly("no restart") {
+		es = append(es, RestartAsked{Key: k, At: t0.Add(-m.ago("restart asked"))})
+	}
+	return es
+}
+
+// instanceEvents are what has happened to the instances of a key. Of some of them
+// a restart was asked for, and others were there before or came after it.
+func (m *worldMaker) instanceEvents(k spec.Key, ins []*observe.Instance) (es []Event) {
+	asked := -1
+	if !m.mostly("no restart meanwhile") {
+		asked = rapid.IntRange(0, len(ins)).Draw(m.t, "restart asked")
+	}
+	for i, in := range ins {
+		if i == asked {
+			es = append(es, RestartAsked{Key: k, At: t0.Add(-m.ago("restart asked"))})
+		}
 		if m.maybe("succeeds") {
 			es = append(es, Succeeds{k, in.ID, t0.Add(-m.ago("ready"))})
 		}

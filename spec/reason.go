@@ -37,10 +37,12 @@ const (
 	ReasonStopping        Reason = "Stopping"
 	ReasonNotWanted       Reason = "NotWanted"
 	ReasonSuspended       Reason = "Suspended"
+	ReasonSuspendedNow    Reason = "SuspendedAtRuntime" // somebody asked for it, beside the manifest
 	ReasonScaledDown      Reason = "ScaledDown"
 	ReasonTwin            Reason = "TwinProcess" // more mains than wanted
 	ReasonMainGone        Reason = "MainGone"    // members left without their main
 	ReasonSpecChanged     Reason = "SpecChanged"
+	ReasonRestartAsked    Reason = "RestartAsked" // what was started before is replaced
 	ReasonRunning         Reason = "Running"
 	ReasonAdopted         Reason = "Adopted"
 	ReasonCannotTell      Reason = "CannotTell"

@@ -82,6 +82,11 @@ type Status struct {
 	// MCPConfig is the path of the file that tells an Agent where its MCP servers
 	// are.
 	MCPConfig string `json:"mcpConfig,omitempty"`
+	// RestartAskedAt is when a restart was last asked for; zero for never.
+	RestartAskedAt time.Time `json:"restartAskedAt,omitzero"`
+	// SuspendedAt is since when it is suspended at runtime, whatever its manifest
+	// says; zero where it is not.
+	SuspendedAt time.Time `json:"suspendedAt,omitzero"`
 	// Warnings are what a person should mend although the workload runs.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
@@ -132,6 +137,9 @@ type InstanceStatus struct {
 	Ready     bool      `json:"ready"`
 	Log       string    `json:"log,omitempty"` // path of the output file
 	Members   int       `json:"members"`       // processes beside the main one
+	// Outdated says that it is to be replaced: by another program, or because a
+	// restart was asked for after it had been started.
+	Outdated bool `json:"outdated,omitempty"`
 }
 
 // Termination is how a main process ended.

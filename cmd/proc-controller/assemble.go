@@ -114,7 +114,9 @@ func (m *machine) open(f *runFlags) error {
 // services are what the API has to offer.
 func (m *machine) services() api.Services {
 	return api.Services{
-		Viewer: m.controller, Changes: m.controller, Meter: observe.Meter{}, Metrics: m.metricsHandler(),
+		Viewer: m.controller, Changes: m.controller, Events: m.records.events,
+		Operator: operator{m.controller, m},
+		Meter:    observe.Meter{}, Metrics: m.metricsHandler(),
 		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
 	}
 }

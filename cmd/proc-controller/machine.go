@@ -65,8 +65,7 @@ func (m *machine) obey(ctx context.Context) {
 		case sig := <-m.signals.ending:
 			if n == 1 {
 				m.log.Info("stopping", "cause", signalName(sig), "hint", "a second signal kills at once")
-				m.notify.stopping()
-				collectNoMore()
+				m.stopping()
 			} else {
 				m.log.Info("killing what is left", "cause", signalName(sig))
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/proc-controller/proc-controller/controller"
@@ -17,6 +18,9 @@ import (
 
 // Root is the path below which everything but the health check lies.
 const Root = "/apis/" + spec.Group + "/" + spec.Version
+
+// healthPath is where the health check is.
+const healthPath = "/healthz"
 
 // viewTimeout is how long the loop may take to hand out a view. It answers
 // between two steps, each of which takes a few milliseconds.
@@ -48,6 +52,10 @@ type Services struct {
 	Viewer Viewer
 	// Changes tells when a watcher has to look again.
 	Changes Changes
+	// Events tells what has happened.
+	Events EventLog
+	// Operator takes what is asked for; nil where the controller is only looked at.
+	Operator Operator
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 	// Meter reads what instances use.
@@ -69,6 +77,7 @@ func NewHandler(s Services) http.Handler { return newHandler(s, standardBounds()
 
 func newHandler(s Services, b bounds) http.Handler {
 	h := &handler{Services: s, bounds: b, streams: make(chan struct{}, b.streams), world: newSnapshots(s, b)}
+	h.description = sync.OnceValues(func() ([]byte, error) { return describeRoutes(h.routes()) })
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range h.routes() {
@@ -88,7 +97,7 @@ func newHandler(s Services, b bounds) http.Handler {
 // own has its routes there.
 func (h *handler) routes() []route {
 	rs := []route{
-		{http.MethodGet, "/healthz", h.health, operation{
+		{http.MethodGet, healthPath, h.health, operation{
 			summary: "Whether the loop answers and has begun its work.", media: "text/plain",
 		}},
 		{http.MethodGet, Root + "/controller", h.controller, operation{
@@ -113,6 +122,9 @@ func (h *handler) routes() []route {
 	}, h.each(http.MethodGet, "", h.object))...)
 	rs = append(rs, h.usageRoutes()...)
 	rs = append(rs, h.metricsRoutes()...)
+	rs = append(rs, h.openAPIRoutes()...)
+	rs = append(rs, h.eventRoutes()...)
+	rs = append(rs, h.actionRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
@@ -146,6 +158,8 @@ type handler struct {
 	bounds  bounds
 	streams chan struct{} // holds one for each that is open
 	world   *snapshots
+	// description is the OpenAPI document.
+	description func() ([]byte, error)
 }
 
 // view asks the loop, and answers for it where it does not.
@@ -212,9 +226,7 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
 			return
 		}
 	}
-	f := failure(http.StatusNotFound, "no %s named %s", key.Kind, key.Name)
-	f.Details = &Details{Name: key.Name, Group: spec.Group, Kind: string(key.Kind)}
-	writeFailure(w, f)
+	writeFailure(w, noWorkload(key))
 }
 
 // list writes the items one by one, so that ten thousand of them need no buffer

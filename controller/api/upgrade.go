@@ -53,11 +53,12 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) {
 	commit()
 }
 
-// Accepted is the answer to an upgrade that begins now.
+// Accepted is the answer to what begins now, and ends after the answer.
 type Accepted struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Upgrades is the count of the program that is about to be replaced.
+	// Upgrades counts the programs that had the controller's pid before the one that
+	// answers.
 	Upgrades int `json:"upgrades"`
 }
 
