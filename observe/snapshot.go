@@ -29,6 +29,8 @@ type Snapshot struct {
 	// that are Ours came from something that we have started: they may be ended
 	// with it.
 	Unattributed []*Process
+	// Processes counts what the process table held, of whomever.
+	Processes int
 	// Unreadable counts processes that could not be read and that no witness
 	// connects with us. They block nothing.
 	Unreadable int

@@ -71,6 +71,7 @@ together with everything that it has started.`,
 		newReap(std, &at),
 		newValidate(std, &at),
 		newUpgrade(std, &at),
+		newSchema(std),
 		newVersion(std),
 	)
 	return root

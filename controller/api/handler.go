@@ -60,6 +60,8 @@ type Services struct {
 	Image Image
 	// Meter reads what instances use.
 	Meter Meter
+	// Metrics answers Prometheus.
+	Metrics http.Handler
 }
 
 // route is one method on one path; all of them stand in routes.
@@ -118,8 +120,9 @@ func (h *handler) routes() []route {
 		summary: "One workload and its status, or a watch of it alone.",
 		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
-	rs = append(rs, h.openAPIRoutes()...)
 	rs = append(rs, h.usageRoutes()...)
+	rs = append(rs, h.metricsRoutes()...)
+	rs = append(rs, h.openAPIRoutes()...)
 	rs = append(rs, h.eventRoutes()...)
 	rs = append(rs, h.actionRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
