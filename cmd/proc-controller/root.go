@@ -22,6 +22,11 @@ func execute(args []string, std streams) int {
 		std.say(err)
 		return exitCode(err)
 	}
+	if part := withPart(args); part != nil {
+		err := part(std)
+		std.say(err)
+		return exitCode(err)
+	}
 	root := newRoot(std)
 	root.SetArgs(args)
 	err := root.Execute()
@@ -69,6 +74,7 @@ together with everything that it has started.`,
 		newReap(std, &at),
 		newValidate(std, &at),
 		newUpgrade(std, &at),
+		newWith(std, &at),
 		newVersion(std),
 	)
 	return root
