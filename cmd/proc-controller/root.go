@@ -75,6 +75,7 @@ together with everything that it has started.`,
 		newValidate(std, &at),
 		newUpgrade(std, &at),
 		newWith(std, &at),
+		newImport(std),
 		newVersion(std),
 	)
 	return root
