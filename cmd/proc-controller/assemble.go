@@ -203,7 +203,11 @@ func (m *machine) openSource(f *runFlags, memory source.Memory) (err error) {
 	if hold == 0 {
 		hold = -1 // asked for: nothing is held
 	}
+	if f.linked != nil {
+		memory = nil
+	}
 	m.source, err = source.New(source.Options{
+		Places: f.linked, NoneKept: f.linked != nil,
 		Dir: m.place.manifests, Home: os.Getenv("HOME"), UID: m.place.uid, TrustUIDs: f.trustUIDs,
 		DeleteHold: hold, Memory: memory, Log: m.log,
 	})

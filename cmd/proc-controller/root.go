@@ -22,6 +22,11 @@ func execute(args []string, std streams) int {
 		std.say(err)
 		return exitCode(err)
 	}
+	if part := withPart(args); part != nil {
+		err := part(std)
+		std.say(err)
+		return exitCode(err)
+	}
 	root := newRoot(std)
 	root.SetArgs(args)
 	err := root.Execute()
@@ -72,6 +77,8 @@ together with everything that it has started.`,
 		newValidate(std, &at),
 		newUpgrade(std, &at),
 		newSchema(std),
+		newWith(std, &at),
+		newImport(std),
 		newVersion(std),
 	)
 	return root
