@@ -59,7 +59,7 @@ func readyCell(o *api.Object) string {
 		}
 	}
 	switch {
-	case o.Spec == nil || o.Spec.Suspend:
+	case o.Spec == nil || o.Spec.Suspend || !o.Status.SuspendedAt.IsZero():
 		wanted = 0
 	case o.Spec.Replicas != nil:
 		wanted = int(*o.Spec.Replicas)
