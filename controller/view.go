@@ -30,6 +30,9 @@ type View struct {
 	PID       int
 	Ready     bool // the first plan has been handed out
 	Workloads []Workload
+	// Instances are all that is known to have been spawned and not to be gone, of
+	// all workloads.
+	Instances []*observe.Instance
 	Notices   []spec.Finding
 	// Others are processes with a marker of ours that are not this owner's, or
 	// that cannot be told; Unattributed came to us from nobody knows where.
@@ -68,7 +71,7 @@ func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 	o := &a.world.Observed
 	v := View{
 		Owner: c.Owner, PID: c.PID, Ready: a.ready, Notices: slices.Concat(a.world.Desired.Notices, c.Notices()),
-		Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
+		Instances: o.Instances, Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
 		world: a.world, plan: a.plan,
 	}
 	for s := range situations(&a.world) {
@@ -92,7 +95,8 @@ func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 // changed. It reports on its own goroutine a little after the world has changed,
 // and at once for whoever asks; the loop never waits for it.
 type reporter struct {
-	latest chan answer // holds the newest
+	latest  chan answer // holds the newest
+	changes changes
 
 	mu   sync.Mutex
 	last map[spec.Key]spec.Status
@@ -106,6 +110,7 @@ func newReporter() *reporter { return &reporter{latest: make(chan answer, 1)} }
 
 // offer gives the newest world, in place of one that was not taken yet.
 func (r *reporter) offer(w World, p Plan) {
+	r.changes.announce()
 	for {
 		select {
 		case r.latest <- answer{world: w, plan: p}:

@@ -10,5 +10,5 @@
 // as pure functions of a table of sightings; facts.go says in words what speaks
 // for and against. Where the bytes of that table come from, table_linux.go and
 // reader_linux.go say. question.go is what a workload can be asked; the
-// sub-package probe asks.
+// sub-package probe asks. usage.go is what an instance uses of the machine.
 package observe

@@ -15,3 +15,6 @@ var ErrGone = errors.New("the process is gone")
 
 // ErrStuck says that the kernel did not answer for a process in time.
 var ErrStuck = errors.New("reading the process does not come back")
+
+// ErrNoUsage says that this system does not tell what a process uses.
+var ErrNoUsage = errors.New("what processes use cannot be read on this operating system")

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/proc-controller/proc-controller/spec"
@@ -120,6 +121,13 @@ type Listener struct {
 	Command string // of the first holder
 	UID     uint32
 	User    string // name of UID; the number where it has none
+}
+
+// Exposed says that other machines can reach it: it listens on more than the
+// loopback addresses.
+func (l Listener) Exposed() bool {
+	addr, err := netip.ParseAddr(l.Addr)
+	return err == nil && !addr.IsLoopback()
 }
 
 // Exit is the end of a main process.

@@ -101,8 +101,12 @@ func (m *machine) open(f *runFlags) error {
 		Boot:       observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
+	port, token, err := m.openPort(&f.remote, state)
+	if err != nil {
+		return err
+	}
 	m.server, err = api.Listen(api.Options{
-		Path: socket, Log: m.log, Services: m.services(),
+		Path: socket, Log: m.log, Services: m.services(), Loopback: port, Token: token,
 	})
 	return err
 }
@@ -110,7 +114,8 @@ func (m *machine) open(f *runFlags) error {
 // services are what the API has to offer.
 func (m *machine) services() api.Services {
 	return api.Services{
-		Viewer: m.controller, Operator: operator{m.controller, m},
+		Viewer: m.controller, Changes: m.controller, Events: m.records.events,
+		Operator: operator{m.controller, m}, Meter: observe.Meter{},
 		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
 	}
 }

@@ -32,3 +32,11 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
+
+// completeOutputs offers the forms of -o, those with an expression up to it.
+func completeOutputs(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		words := []cobra.Completion{formWide, formJSON, formYAML, formName, formPath + "=", formColumns + "="}
+		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}

@@ -54,7 +54,7 @@ type leaving struct {
 	place   place
 	client  *api.Client
 	pid     int
-	shown   *progress
+	shown   *steps
 	pending []spec.Key // workloads that were not seen to be gone
 	left    []step     // what is waited for, as it was seen last
 }
@@ -71,7 +71,7 @@ func (d *leaving) run(ctx context.Context, at *placeFlags, wait bool) (err error
 	if err != nil {
 		return err
 	}
-	d.place, d.pid, d.shown = d.place.of(info.Owner), info.PID, newProgress(d.std)
+	d.place, d.pid, d.shown = d.place.of(info.Owner), info.PID, newSteps(d.std)
 	d.look(before)
 	if err := d.client.Down(ctx); err != nil {
 		return d.place.explain(err)

@@ -28,6 +28,7 @@ type eventsFlags struct {
 	since  time.Duration
 	limit  int
 	all    bool
+	watch  bool
 }
 
 // newEvents is the verb that shows what has happened.
@@ -41,9 +42,11 @@ adoptions, and each signal with its target, its reason, the evidence that the
 target is ours, and what came of it. A signal that was refused has a line, too.
 
 The events are read from the state directory, which keeps the newest 8 MiB of
-them. No controller is needed.`,
+them. No controller is needed, but for -w, which goes on with what happens, also
+across a restart of the controller.`,
 		Example: `  proc-controller events                          # the newest 100
   proc-controller events mcp/files --since 10m    # one workload, the last ten minutes
+  proc-controller events agents -w                # and what happens from now on
   proc-controller events --all -o json | jq '.[] | select(.type == "Signalled")'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd); err != nil {
@@ -53,12 +56,16 @@ them. No controller is needed.`,
 			if err != nil {
 				return err
 			}
+			if f.watch {
+				return watchEvents(cmd.Context(), std, at, want, &f)
+			}
 			return events(std, at, want, &f)
 		},
 	}
 	cmd.ValidArgsFunction = completeWorkloads(at)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "`FORMAT` of the output: json (default a table)")
+	flags.StringVarP(&f.output, "output", "o", "", "`FORMAT` of the output: json (default a table); with -w one object a line")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "go on and show what happens")
 	flags.DurationVar(&f.since, "since", 0, "only what happened in this `TIME` before now, 10m or 2h30m")
 	flags.IntVar(&f.limit, "limit", defaultEvents, "show the newest `N`")
 	flags.BoolVar(&f.all, "all", false, "show all that are kept")
@@ -89,11 +96,8 @@ func events(std streams, at *placeFlags, want selectors, f *eventsFlags) error {
 		return err
 	}
 	path := filepath.Join(state, eventsFile)
-	found, loadErr := loadEvents(path, want, f.since)
-	shown := found
-	if !f.all {
-		shown = found[max(0, len(found)-f.limit):]
-	}
+	found, loadErr := loadEvents(path, want, f)
+	shown := f.newest(found)
 	if err := writeEvents(std, shown, f.output); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
@@ -109,6 +113,22 @@ func events(std streams, at *placeFlags, want selectors, f *eventsFlags) error {
 	return nil
 }
 
+// newest gives those of the events that are shown.
+func (f *eventsFlags) newest(found []controller.Occurrence) []controller.Occurrence {
+	if f.all {
+		return found
+	}
+	return found[max(0, len(found)-f.limit):]
+}
+
+// from is the time from which on they are asked for; zero for all.
+func (f *eventsFlags) from() time.Time {
+	if f.since <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(-f.since)
+}
+
 // noEvents says why there is nothing to show.
 func noEvents(path string) string {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -118,11 +138,8 @@ func noEvents(path string) string {
 }
 
 // loadEvents reads the events that are asked for, the oldest first.
-func loadEvents(path string, want selectors, since time.Duration) ([]controller.Occurrence, error) {
-	var from time.Time
-	if since > 0 {
-		from = time.Now().Add(-since)
-	}
+func loadEvents(path string, want selectors, f *eventsFlags) ([]controller.Occurrence, error) {
+	from := f.from()
 	found := []controller.Occurrence{}
 	_, err := journal.Load(path, func(line []byte) error {
 		var o controller.Occurrence
@@ -140,17 +157,6 @@ func loadEvents(path string, want selectors, since time.Duration) ([]controller.
 
 // asksFor says whether a workload is one of those asked for.
 func (want selectors) asksFor(key string) bool {
-	if len(want) == 0 {
-		return true
-	}
 	k, err := spec.ParseKey(key)
-	if err != nil {
-		return false
-	}
-	for _, w := range want {
-		if matches(w, k) {
-			return true
-		}
-	}
-	return false
+	return len(want) == 0 || err == nil && want.takes(k)
 }

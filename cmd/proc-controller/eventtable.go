@@ -18,13 +18,21 @@ func writeEvents(std streams, found []controller.Occurrence, output string) erro
 	if len(found) == 0 {
 		return nil
 	}
-	t := &table{}
-	t.add("TIME", "WORKLOAD", "WHAT", "DETAIL")
+	t := eventTable()
 	for i := range found {
-		o := &found[i]
-		t.add(o.Time.In(time.Local).Format(eventTime), o.Key, eventWhat(o), eventDetail(o))
+		t.add(eventRow(&found[i])...)
 	}
 	return t.write(std.out)
+}
+
+func eventTable() *table {
+	t := &table{}
+	t.add("TIME", "WORKLOAD", "WHAT", "DETAIL")
+	return t
+}
+
+func eventRow(o *controller.Occurrence) []string {
+	return []string{o.Time.In(time.Local).Format(eventTime), o.Key, eventWhat(o), eventDetail(o)}
 }
 
 // eventWhat is what happened, in a word: for a signal its name.

@@ -7,73 +7,124 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/proc-controller/proc-controller/controller/api"
+	"github.com/proc-controller/proc-controller/spec"
 )
+
+// getFlags say which workloads are shown, and how.
+type getFlags struct {
+	output, selector          string
+	watch, headless, withType bool
+}
 
 // newGet is the verb that shows what a running controller sees.
 func newGet(std streams, at *placeFlags) *cobra.Command {
-	var output string
+	var f getFlags
 	cmd := &cobra.Command{
 		Use:   "get [KIND[/NAME]...]",
 		Short: "Show workloads and their status",
 		Long: `Show the workloads of a running controller and their status.
 
 KIND is agent or mcpserver (mcp for short). Without arguments everything is
-shown. The same flags that "run" was given find the controller.`,
+shown. The same flags that "run" was given find the controller.
+
+-o jsonpath=EXPRESSION and -o custom-columns=HEAD:EXPRESSION,... take what
+kubectl takes; quote them, since a shell takes braces and brackets for its own.
+
+With -w it goes on and shows each workload again as it changes, also across a
+restart of the controller.`,
 		Example: `  proc-controller get                      # everything
-  proc-controller get mcp                  # all MCP servers
+  proc-controller get mcp -w               # all MCP servers, and what becomes of them
+  proc-controller get -l team=dev          # by label
   proc-controller get mcp/files -o wide    # one, with instance, ports, scope, file
   proc-controller get mcp/files -o yaml    # the object: manifest and status
+  proc-controller get mcp/files -o jsonpath='{.status.server.url}'
+  proc-controller get -o custom-columns='NAME:.metadata.name,PID:.status.pid'
   proc-controller get -o json | jq '.items[] | select(.status.phase != "Running")'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf(cmd, "output", output, outputs...); err != nil {
-				return err
-			}
-			want, err := parseSelectors(cmd, args)
+			g, err := f.parse(cmd, std, at, args)
 			if err != nil {
 				return err
 			}
-			return get(cmd.Context(), std, at, want, output)
+			if f.watch {
+				return g.watch(cmd.Context())
+			}
+			return g.once(cmd.Context())
 		},
 	}
 	cmd.ValidArgsFunction = completeWorkloads(at)
-	cmd.Flags().StringVarP(&output, "output", "o", "", "`FORMAT` of the output: wide, json, yaml or name (default a table)")
-	completeWords(cmd, "output", outputs...)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "`FORMAT` of the output: wide, json, yaml, name, jsonpath=... or custom-columns=... (default a table)")
+	flags.StringVarP(&f.selector, "selector", "l", "", "only those whose labels match `SELECTOR`: team=dev,tier!=test")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "go on and show what changes")
+	flags.BoolVar(&f.headless, "no-headers", false, "leave the head of a table out")
+	flags.BoolVar(&f.withType, "output-watch-events", false, "with -w: say of each whether it was ADDED, MODIFIED or DELETED")
+	completeOutputs(cmd)
 	return cmd
 }
 
-// outputs are the words that -o takes.
-var outputs = []string{"wide", "json", "yaml", "name"}
+// getting is one call of get.
+type getting struct {
+	getFlags
+	std    streams
+	at     *placeFlags
+	want   selectors
+	labels labels.Selector
+	form   outputForm
+}
 
-// get asks the controller and writes what was asked for. What is there is
+// parse reads flags and arguments.
+func (f *getFlags) parse(cmd *cobra.Command, std streams, at *placeFlags, args []string) (g getting, err error) {
+	g = getting{getFlags: *f, std: std, at: at, labels: labels.Everything()}
+	if g.form, err = parseOutput(cmd, f.output); err != nil {
+		return g, err
+	}
+	if g.want, err = parseSelectors(cmd, args); err != nil {
+		return g, err
+	}
+	if f.withType && !f.watch {
+		return g, misused(cmd, "--output-watch-events is of use with --watch alone")
+	}
+	if f.selector == "" {
+		return g, nil
+	}
+	for _, k := range g.want {
+		if k.Name != "" {
+			return g, misused(cmd, "a name and -l exclude one another; write the kind alone, or no -l")
+		}
+	}
+	if g.labels, err = labels.Parse(f.selector); err != nil {
+		return g, misused(cmd, "cannot read the selector %q: %v", f.selector, err)
+	}
+	return g, nil
+}
+
+// once asks the controller and writes what was asked for. What is there is
 // shown even if something else is not found.
-func get(ctx context.Context, std streams, at *placeFlags, want selectors, output string) error {
-	client, p, err := at.client()
+func (g *getting) once(ctx context.Context) error {
+	client, p, err := g.at.client()
 	if err != nil {
 		return err
 	}
-	all, err := client.Workloads(ctx)
+	found, missing, err := g.ask(ctx, client)
 	if err != nil {
 		return p.explain(err)
 	}
-	found, missing := want.pick(all)
-	switch output {
-	case "json", "yaml":
-		err = writeObjects(std.out, output, want.single(), found)
-	case "name":
-		err = writeNames(std.out, found)
-	default:
-		err = writeTable(std, found, output == "wide")
+	if g.form.table() {
+		err = g.writeTable(found)
+	} else {
+		err = g.form.write(g.std.out, g.want.single(), g.headless, found)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write: %w", err)
+		return cannotWrite(err)
 	}
-	if output == "" || output == "wide" {
-		notes(ctx, std, client, p, want, len(found) == 0 && len(missing) == 0, output == "wide")
+	if g.form.table() {
+		g.notes(ctx, client, p, len(found) == 0 && len(missing) == 0)
 	}
 	for _, m := range missing {
-		std.say(m)
+		g.std.say(m)
 	}
 	if len(missing) > 0 {
 		return errSaid
@@ -81,26 +132,78 @@ func get(ctx context.Context, std streams, at *placeFlags, want selectors, outpu
 	return nil
 }
 
-func writeTable(std streams, found []api.Object, wide bool) error {
+// ask gives what is asked for. For one workload alone the others are asked for
+// only where it is not there.
+func (g *getting) ask(ctx context.Context, client *api.Client) (found []api.Object, missing []error, err error) {
+	if g.want.single() {
+		o, err := client.Workload(ctx, g.want[0])
+		if err == nil {
+			return []api.Object{o}, nil, nil
+		}
+		if _, no := errors.AsType[*api.Failure](err); !no {
+			return nil, nil, err
+		}
+	}
+	all, err := client.Workloads(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, missing = g.want.pick(all)
+	return g.labelled(found), missing, nil
+}
+
+// labelled leaves out what the selector does not take.
+func (g *getting) labelled(objects []api.Object) []api.Object {
+	if g.labels.Empty() {
+		return objects
+	}
+	var found []api.Object
+	for _, o := range objects {
+		if g.labels.Matches(labels.Set(o.Metadata.Labels)) {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+func (g *getting) writeTable(found []api.Object) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return workloadTable(found, time.Now(), wide).write(std.out)
+	t := workloadTable(found, time.Now(), g.form.form == formWide)
+	t.headless = g.headless
+	return t.write(g.std.out)
 }
 
 // notes tells, to whoever wants to see a table of everything, what the table
 // does not show, and to whoever sees none why.
-func notes(ctx context.Context, std streams, client *api.Client, p place, want selectors, nothing, wide bool) {
-	if len(want) > 0 {
+func (g *getting) notes(ctx context.Context, client *api.Client, p place, nothing bool) {
+	if len(g.want) > 0 || !g.labels.Empty() {
 		if nothing {
-			fmt.Fprintln(std.err, "No workloads of that kind.")
+			fmt.Fprintln(g.std.err, g.noneFound())
 		}
 		return
 	}
 	// The table is what was asked for: notes that cannot be had are no failure.
 	if info, err := client.Controller(ctx); err == nil {
-		writeNotes(std.err, info, nothing, wide, p.manifests)
+		writeNotes(g.std.err, info, nothing, g.form.form == formWide, p.manifests)
 	}
+}
+
+// noneFound says what there is none of.
+func (g *getting) noneFound() string {
+	switch {
+	case g.labels.Empty():
+		return "No workloads of that kind."
+	case len(g.want) == 0:
+		return "No workloads whose labels match " + g.labels.String() + "."
+	}
+	return "No workloads of that kind whose labels match " + g.labels.String() + "."
+}
+
+// takes says whether a workload is asked for.
+func (g *getting) takes(k spec.Key, with map[string]string) bool {
+	return g.want.takes(k) && g.labels.Matches(labels.Set(with))
 }
 
 // explain says how to start a controller where none runs.

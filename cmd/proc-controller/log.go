@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/zapr"
@@ -33,15 +32,11 @@ func newLogger(w io.Writer, format string, verbose bool, look textLook) logr.Log
 // lookFor fits the text to where it goes: on a terminal the time of day is
 // enough and colours help; a file lives longer than a day.
 func lookFor(w io.Writer, getenv func(string) string) textLook {
-	f, ok := w.(*os.File)
-	if !ok {
-		return fileLook
+	t := terminalOf(w, getenv)
+	look := fileLook
+	if t.is {
+		look = terminalLook
 	}
-	fi, err := f.Stat()
-	if err != nil || fi.Mode()&os.ModeCharDevice == 0 {
-		return fileLook
-	}
-	look := terminalLook
-	look.colour = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && getenv("TERM") != ""
+	look.colour = t.colour
 	return look
 }

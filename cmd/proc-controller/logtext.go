@@ -72,13 +72,6 @@ func (s *textSink) WithName(name string) logr.LogSink {
 	return &c
 }
 
-// ANSI sequences of ECMA-48.
-const (
-	dim   = "\x1b[2m"
-	red   = "\x1b[31m"
-	plain = "\x1b[0m"
-)
-
 func (s *textSink) line(level, colour, msg string, pairs []any) {
 	stamp := time.Now().Format(s.look.stamp)
 	level = fmt.Sprintf("%-5s", level)

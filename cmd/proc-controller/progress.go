@@ -2,111 +2,117 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"time"
-
-	"github.com/proc-controller/proc-controller/controller/api"
-	"github.com/proc-controller/proc-controller/spec"
 )
 
-// progress tells what is waited for, on stderr: on a terminal in one line that is
-// written over, elsewhere in a line for whatever has changed.
+// progress shows how something goes on: in a terminal as a block of lines that is
+// written over, elsewhere as one plain line for whatever has changed. One
+// goroutine uses it.
 type progress struct {
-	out     io.Writer
-	columns int // 0: no terminal
-	line    string
-	said    map[string]string // elsewhere: what was said last of each
+	out   io.Writer
+	term  terminal
+	moves bool
+	lines int               // of the block that stands now
+	said  map[string]string // what a plain line has said last of each
 }
 
-func newProgress(std streams) *progress {
-	return &progress{out: std.err, columns: columnsOf(std.err, os.Getenv), said: map[string]string{}}
+// progressLine is what is to be said of one thing.
+type progressLine struct {
+	name, text string
+	colour     string // of the text; empty for none
 }
 
-// step is one thing that is waited for.
-type step struct {
-	name string
-	at   string // how far it is, in a word; a change of it is news
-	text string
+// newProgress shows on w, which is stderr as a rule: stdout is for the result.
+func newProgress(w io.Writer) *progress {
+	t := terminalOf(w, os.Getenv)
+	return &progress{out: w, term: t, moves: t.moves(os.Getenv), said: map[string]string{}}
 }
 
-// show tells of what is left.
-func (p *progress) show(left []step) {
-	if p.columns > 0 {
-		p.rewrite(left)
+// show replaces what was shown. It is called as often as one likes; nothing is
+// written where nothing has changed and there is no terminal.
+func (p *progress) show(lines []progressLine) {
+	if !p.moves {
+		p.tell(lines)
 		return
 	}
-	for _, s := range left {
-		if p.said[s.name] != s.at {
-			p.said[s.name] = s.at
-			fmt.Fprintf(p.out, "%s: %s\n", s.name, oneLine(s.text))
-		}
-	}
+	columns, rows := p.term.size()
+	p.replace(p.block(lines, columns, rows))
 }
 
-// rewrite writes the line anew, if it says something else now.
-func (p *progress) rewrite(left []step) {
-	line := ""
-	if len(left) > 0 {
-		line = left[0].name + ": " + oneLine(left[0].text)
-	}
-	if n := len(left) - 1; n > 0 {
-		line = fmt.Sprintf("(%d more) %s", n, line)
-	}
-	if line = shortened(line, p.columns-1); line != p.line {
-		fmt.Fprintf(p.out, "\r%s\x1b[K", line) // ECMA-48: erase to the end of the line
-		p.line = line
-	}
-}
+// done leaves what was shown last standing.
+func (p *progress) done() { p.lines = 0 }
 
-// clear takes the line away, before something else is written.
+// clear takes away what was shown last, where that is possible.
 func (p *progress) clear() {
-	if p.line != "" {
-		p.rewrite(nil)
+	if p.lines > 0 {
+		p.replace(nil)
 	}
 }
 
-// stepOf says how far a workload is on its way, in the words of wait.
-func stepOf(o *api.Object) step {
-	s := step{name: shortName(o.Key()), text: strings.ToLower(string(o.Status.Phase))}
-	s.at = s.text + " " + string(o.Status.Reason)
-	if why := whyLeft(o); why != "" && !strings.EqualFold(why, s.text) {
-		s.text += ": " + why
+// tell writes what has changed, a line each.
+func (p *progress) tell(lines []progressLine) {
+	for _, l := range lines {
+		text := oneLine(l.text)
+		if p.said[l.name] == text {
+			continue
+		}
+		p.said[l.name] = text
+		fmt.Fprintf(p.out, "%s: %s\n", oneLine(l.name), p.term.paint(l.colour, text))
 	}
-	return s
 }
 
-// whyLeft says why a workload is not as it should be, as get does, or else in the
-// words of the condition that is the sum of the others.
-func whyLeft(o *api.Object) string {
-	if o.Status.Reason != "" && o.Status.Message != "" {
-		return string(o.Status.Reason) + ": " + o.Status.Message
+// block lays lines out, cut to the terminal: a block that is higher than it could
+// not be written over.
+func (p *progress) block(lines []progressLine, columns, rows int) []string {
+	columns = cmp.Or(columns, 80)
+	room := max(cmp.Or(rows, 24)-1, 1)
+	more := 0
+	if len(lines) > room {
+		more = len(lines) - room + 1
+		lines = lines[:len(lines)-more]
 	}
-	return cmp.Or(isReady.judge(o).why, string(o.Status.Reason))
+	width := 0
+	for _, l := range lines {
+		width = max(width, len([]rune(oneLine(l.name))))
+	}
+	width = min(width, columns/2)
+	var block []string
+	for _, l := range lines {
+		name := shortened(oneLine(l.name), width)
+		text := shortened(oneLine(l.text), max(columns-width-2, 1))
+		block = append(block, pad(name, width+2)+p.term.paint(l.colour, text))
+	}
+	if more > 0 {
+		block = append(block, shortened(fmt.Sprintf("and %d more", more), columns))
+	}
+	return block
 }
 
-// isReady is what is waited for after a restart.
-var isReady = aim{condition: spec.CondReady, status: spec.True}
+// The sequences that a block is written over with (ECMA-48; DECAWM of the VT100).
+// Without the wrapping at the margin no line can take two rows, whatever width
+// the terminal gives its characters.
+const (
+	wrapOff   = "\x1b[?7l"
+	wrapOn    = "\x1b[?7h"
+	clearLine = "\x1b[K"
+	clearRest = "\x1b[J"
+)
 
-// untilSeen looks at the workloads again and again, until seen says that this was
-// the last look. It is told what there is, or why the controller gave no answer.
-// The error is that of ctx.
-func untilSeen(ctx context.Context, client *api.Client, seen func([]api.Object, error) bool) error {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		all, err := client.Workloads(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if seen(all, err) {
-			return nil
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// replace writes a block over the one that stands, in one piece.
+func (p *progress) replace(block []string) {
+	var b strings.Builder
+	b.WriteString(wrapOff)
+	if p.lines > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", p.lines)
 	}
+	b.WriteByte('\r')
+	for _, line := range block {
+		b.WriteString(line + clearLine + "\n")
+	}
+	b.WriteString(clearRest + wrapOn)
+	_, _ = io.WriteString(p.out, b.String()) // a closed stderr ends nothing
+	p.lines = len(block)
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -156,12 +155,4 @@ func aliveCell(r psRow) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// shortened cuts a text that has more than width characters.
-func shortened(s string, width int) string {
-	if utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	return string([]rune(s)[:width-1]) + "…"
 }

@@ -172,7 +172,7 @@ const absence = 10 * time.Second
 
 // await waits until all is done, at one moment.
 func (r *restarting) await(ctx context.Context) error {
-	shown := newProgress(r.std)
+	shown := newSteps(r.std)
 	var lost error
 	answered := time.Now()
 	err := untilSeen(ctx, r.client, func(all []api.Object, err error) bool {

@@ -62,6 +62,8 @@ together with everything that it has started.`,
 	root.AddCommand(
 		newRun(std, &at),
 		newGet(std, &at),
+		newDescribe(std, &at),
+		newTop(std, &at),
 		newWait(std, &at),
 		newRestart(std, &at),
 		newDown(std, &at),

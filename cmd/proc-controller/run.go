@@ -18,6 +18,7 @@ type runFlags struct {
 	trustUIDs  []int
 	logFormat  string
 	verbose    bool
+	remote     portFlags
 }
 
 // scopeModes are the words that --scopes takes.
@@ -37,7 +38,10 @@ SIGINT (Ctrl-C), SIGTERM and SIGHUP end it: workloads are stopped gracefully,
 those with onControllerExit: Keep are left running, and the next run takes them
 over. A second signal kills what is still there at once.
 
-There is one controller for each directory; a second one says who has it.`,
+There is one controller for each directory; a second one says who has it.
+
+The API is on a unix socket, for this user alone. With --listen it is on a port of
+this machine too: every request but /healthz has to show the token.`,
 		Example: `  proc-controller run
   proc-controller run --manifests ./manifests
   proc-controller run --scopes off -v
@@ -56,6 +60,7 @@ There is one controller for each directory; a second one says who has it.`,
 	flags.IntSliceVar(&f.trustUIDs, "trust-uid", nil, "trust manifests of this `UID` too (may be repeated)")
 	flags.StringVar(&f.logFormat, "log-format", "text", "`FORMAT` of the log: text or json")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log details too")
+	f.remote.addTo(flags, "the API", "(default token in the state directory, made where it is missing)")
 	completeWords(cmd, "scopes", scopeModes...)
 	completeWords(cmd, "log-format", logFormats...)
 	return cmd
@@ -67,6 +72,9 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		return err
 	}
 	if err := oneOf(cmd, "log-format", f.logFormat, logFormats...); err != nil {
+		return err
+	}
+	if err := f.remote.check(cmd); err != nil {
 		return err
 	}
 	if f.deleteHold < 0 {

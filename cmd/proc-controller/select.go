@@ -41,7 +41,7 @@ func (want selectors) pick(all []api.Object) (found []api.Object, missing []erro
 		return all, nil
 	}
 	for _, o := range all {
-		if slices.ContainsFunc(want, func(k spec.Key) bool { return matches(k, o.Key()) }) {
+		if want.takes(o.Key()) {
 			found = append(found, o)
 		}
 	}
@@ -51,6 +51,11 @@ func (want selectors) pick(all []api.Object) (found []api.Object, missing []erro
 		}
 	}
 	return found, missing
+}
+
+// takes says whether a workload is one of those asked for.
+func (want selectors) takes(key spec.Key) bool {
+	return len(want) == 0 || slices.ContainsFunc(want, func(k spec.Key) bool { return matches(k, key) })
 }
 
 func matches(want, key spec.Key) bool {

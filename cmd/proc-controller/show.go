@@ -20,31 +20,64 @@ import (
 // workloadTable lays workloads out as kubectl would. The reason has a column
 // only where one of them has a reason.
 func workloadTable(objects []api.Object, now time.Time, wide bool) *table {
-	head := []string{"KIND", "NAME", "STATUS", "READY", "PID", "RESTARTS", "AGE"}
-	if wide {
-		head = append(head, "INSTANCE", "PORTS", "SCOPE", "HASH", "FILE")
-	}
-	reasons := false
+	r := workloadRows{wide: wide}
 	for i := range objects {
-		reasons = reasons || reasonCell(&objects[i]) != ""
+		r.reasons = r.reasons || reasonCell(&objects[i]) != ""
 	}
-	if reasons {
-		head = append(head, "REASON")
-	}
-	t := &table{}
-	t.add(head...)
+	t := &table{tint: tintWorkload}
+	t.add(r.head()...)
 	for i := range objects {
-		o := &objects[i]
-		row := []string{string(o.Kind), o.Metadata.Name, string(o.Status.Phase), readyCell(o), pidCell(o), strconv.Itoa(o.Status.Restarts), ageCell(o, now)}
-		if wide {
-			row = append(row, wideCells(o)...)
-		}
-		if reasons {
-			row = append(row, reasonCell(o))
-		}
-		t.add(row...)
+		t.add(r.cells(&objects[i], now)...)
 	}
 	return t
+}
+
+// workloadRows makes the rows of a table of workloads.
+type workloadRows struct{ wide, reasons bool }
+
+func (r workloadRows) head() []string {
+	head := []string{"KIND", "NAME", statusHead, "READY", "PID", "RESTARTS", "AGE"}
+	if r.wide {
+		head = append(head, "INSTANCE", "PORTS", "SCOPE", "HASH", "FILE")
+	}
+	if r.reasons {
+		head = append(head, "REASON")
+	}
+	return head
+}
+
+func (r workloadRows) cells(o *api.Object, now time.Time) []string {
+	row := []string{string(o.Kind), o.Metadata.Name, string(o.Status.Phase), readyCell(o), pidCell(o), strconv.Itoa(o.Status.Restarts), ageCell(o, now)}
+	if r.wide {
+		row = append(row, wideCells(o)...)
+	}
+	if r.reasons {
+		row = append(row, reasonCell(o))
+	}
+	return row
+}
+
+// The column of the phase.
+const (
+	statusHead   = "STATUS"
+	statusColumn = 2
+)
+
+// tintWorkload gives the phase a colour: what is well, what is under way, what is
+// wrong.
+func tintWorkload(column, cell string) string {
+	if column != statusHead {
+		return ""
+	}
+	switch spec.Phase(cell) {
+	case spec.PhaseRunning, spec.PhaseCompleted:
+		return green
+	case spec.PhasePending, spec.PhaseStarting, spec.PhaseStopping, spec.PhaseUnknown:
+		return yellow
+	case spec.PhaseBackOff, spec.PhaseFailed:
+		return red
+	}
+	return dim
 }
 
 // readyCell is READY/WANTED in main processes.
@@ -152,11 +185,8 @@ func writeObjects(w io.Writer, format string, single bool, objects []api.Object)
 		return nil
 	case single:
 		v = objects[0]
-	default: // each by itself says more
-		for i := range objects {
-			objects[i].Status.LastDeath = nil
-		}
-		v = api.List{APIVersion: "v1", Kind: "List", Items: append([]api.Object{}, objects...)}
+	default:
+		v = listOf(objects)
 	}
 	if format == "yaml" {
 		text, err := yaml.Marshal(v)
@@ -167,6 +197,15 @@ func writeObjects(w io.Writer, format string, single bool, objects []api.Object)
 		return err
 	}
 	return writeJSON(w, v)
+}
+
+// listOf is a list as Kubernetes has it. Of the last deaths each object by itself
+// says more.
+func listOf(objects []api.Object) api.List {
+	for i := range objects {
+		objects[i].Status.LastDeath = nil
+	}
+	return api.List{APIVersion: "v1", Kind: "List", Items: append([]api.Object{}, objects...)}
 }
 
 // writeJSON writes indented JSON and leaves <, > and & as they are.

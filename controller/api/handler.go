@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/proc-controller/proc-controller/controller"
@@ -17,6 +18,9 @@ import (
 
 // Root is the path below which everything but the health check lies.
 const Root = "/apis/" + spec.Group + "/" + spec.Version
+
+// healthPath is where the health check is.
+const healthPath = "/healthz"
 
 // viewTimeout is how long the loop may take to hand out a view. It answers
 // between two steps, each of which takes a few milliseconds.
@@ -27,13 +31,15 @@ type Viewer interface {
 	View(ctx context.Context) (controller.View, error)
 }
 
-// collections are the list paths below Root: what each holds and how its list
-// is called. The empty kind stands for all.
-var collections = []struct {
+// collection is a list path below Root: what it holds and how its list is called.
+type collection struct {
 	path string
 	kind spec.Kind
 	list string
-}{
+}
+
+// collections are all of them. The empty kind stands for all kinds.
+var collections = []collection{
 	{"agents", spec.KindAgent, "AgentList"},
 	{"mcpservers", spec.KindMCPServer, "MCPServerList"},
 	{"workloads", "", "List"},
@@ -44,22 +50,32 @@ var collections = []struct {
 type Services struct {
 	// Viewer answers what is true now.
 	Viewer Viewer
+	// Changes tells when a watcher has to look again.
+	Changes Changes
+	// Events tells what has happened.
+	Events EventLog
 	// Operator takes what is asked for; nil where the controller is only looked at.
 	Operator Operator
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
+	// Meter reads what instances use.
+	Meter Meter
 }
 
 // route is one method on one path; all of them stand in routes.
 type route struct {
 	method, path string
 	serve        func(http.ResponseWriter, *http.Request)
+	about        operation
 }
 
 // NewHandler gives the HTTP side of the API. It may be called from many
 // goroutines, as far as the services may.
-func NewHandler(s Services) http.Handler {
-	h := &handler{s}
+func NewHandler(s Services) http.Handler { return newHandler(s, standardBounds()) }
+
+func newHandler(s Services, b bounds) http.Handler {
+	h := &handler{Services: s, bounds: b, streams: make(chan struct{}, b.streams), world: newSnapshots(s, b)}
+	h.description = sync.OnceValues(func() ([]byte, error) { return describeRoutes(h.routes()) })
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range h.routes() {
@@ -79,28 +95,44 @@ func NewHandler(s Services) http.Handler {
 // own has its routes there.
 func (h *handler) routes() []route {
 	rs := []route{
-		{http.MethodGet, "/healthz", h.health},
-		{http.MethodGet, Root + "/controller", h.controller},
-		{http.MethodGet, Root + "/processes/{pid}", h.process},
+		{http.MethodGet, healthPath, h.health, operation{
+			summary: "Whether the loop answers and has begun its work.", media: "text/plain",
+		}},
+		{http.MethodGet, Root + "/controller", h.controller, operation{
+			summary: "Who the controller is, and what a person should know of its surroundings.", answer: Controller{},
+		}},
+		{http.MethodGet, Root + "/processes/{pid}", h.process, operation{
+			summary: "What the controller does with a process, and why.", answer: Prospect{},
+			query: []parameter{{"instance", "", "the instance that a process belongs to which has not been seen yet"}},
+		}},
 	}
 	for _, c := range collections {
 		rs = append(rs, route{http.MethodGet, Root + "/" + c.path, func(w http.ResponseWriter, r *http.Request) {
 			h.list(w, r, c.kind, c.list)
+		}, operation{
+			summary: "The workloads and their status, as a list or as a watch.",
+			answer:  List{}, line: WatchEvent{}, query: selectionParameters,
 		}})
 	}
-	rs = append(rs, h.each(http.MethodGet, "", h.object)...)
+	rs = append(rs, describe(operation{
+		summary: "One workload and its status, or a watch of it alone.",
+		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
+	}, h.each(http.MethodGet, "", h.object))...)
+	rs = append(rs, h.openAPIRoutes()...)
+	rs = append(rs, h.usageRoutes()...)
+	rs = append(rs, h.eventRoutes()...)
 	rs = append(rs, h.actionRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
 // each gives the routes of what is there for every workload: below the path of
-// its kind and its name.
+// its kind and its name. Their description is added by describe.
 func (h *handler) each(method, below string, serve func(http.ResponseWriter, *http.Request, spec.Key)) (rs []route) {
 	for _, c := range collections {
 		if c.kind == "" {
 			continue
 		}
-		rs = append(rs, route{method, Root + "/" + c.path + "/{name}" + below, func(w http.ResponseWriter, r *http.Request) {
+		rs = append(rs, route{method: method, path: Root + "/" + c.path + "/{name}" + below, serve: func(w http.ResponseWriter, r *http.Request) {
 			serve(w, r, spec.Key{Kind: c.kind, Name: r.PathValue("name")})
 		}})
 	}
@@ -118,7 +150,14 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 		r.Method, r.URL.Path, strings.Join(allowed, " and ")))
 }
 
-type handler struct{ Services }
+type handler struct {
+	Services
+	bounds  bounds
+	streams chan struct{} // holds one for each that is open
+	world   *snapshots
+	// description is the OpenAPI document.
+	description func() ([]byte, error)
+}
 
 // view asks the loop, and answers for it where it does not.
 func (h *handler) view(w http.ResponseWriter, r *http.Request) (*controller.View, bool) {
@@ -126,7 +165,7 @@ func (h *handler) view(w http.ResponseWriter, r *http.Request) (*controller.View
 	defer cancel()
 	v, err := h.Viewer.View(ctx)
 	if err != nil {
-		writeFailure(w, failure(http.StatusServiceUnavailable, "the controller gave no answer: %v", err))
+		writeFailure(w, unanswered(err))
 		return nil, false
 	}
 	return &v, true
@@ -171,6 +210,9 @@ func (h *handler) process(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
+	if h.watching(w, r, key) {
+		return
+	}
 	v, ok := h.view(w, r)
 	if !ok {
 		return
@@ -187,6 +229,13 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
 // list writes the items one by one, so that ten thousand of them need no buffer
 // of their own size.
 func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, name string) {
+	if h.watching(w, r, spec.Key{Kind: kind}) {
+		return
+	}
+	which, ok := selectionOf(w, r, spec.Key{Kind: kind})
+	if !ok {
+		return
+	}
 	v, ok := h.view(w, r)
 	if !ok {
 		return
@@ -198,14 +247,15 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, n
 	enc := newEncoder(b)
 	first := true
 	for i := range v.Workloads {
-		if kind != "" && v.Workloads[i].Key.Kind != kind {
+		o := objectOf(&v.Workloads[i])
+		if !which.takes(o.Key(), o.Metadata.Labels) {
 			continue
 		}
 		if !first {
 			b.WriteByte(',')
 		}
 		first = false
-		if enc.Encode(objectOf(&v.Workloads[i])) != nil {
+		if enc.Encode(o) != nil {
 			return // the peer is gone
 		}
 	}

@@ -16,6 +16,11 @@ type limitListener struct {
 	once   sync.Once
 }
 
+// limited bounds the connections of a listener by slots.
+func limited(l net.Listener, slots chan struct{}) *limitListener {
+	return &limitListener{Listener: l, slots: slots, closed: make(chan struct{})}
+}
+
 // Accept waits for a slot, then for a connection.
 func (l *limitListener) Accept() (net.Conn, error) {
 	select {
@@ -46,8 +51,17 @@ type limitConn struct {
 
 func (c *limitConn) Close() error {
 	err := c.Conn.Close()
-	c.once.Do(func() { <-c.slots })
+	c.release()
 	return err
+}
+
+// release gives the slot back while the connection goes on.
+func (c *limitConn) release() { c.once.Do(func() { <-c.slots }) }
+
+// slotOf is the slot of a connection; nil where it needs none.
+func slotOf(c net.Conn) *limitConn {
+	limited, _ := c.(*limitConn)
+	return limited
 }
 
 // SyscallConn gives the connection itself: the peer is asked for through it.

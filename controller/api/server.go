@@ -30,18 +30,29 @@ type Options struct {
 	// Path is the socket's. Its directory is made where it is missing.
 	Path string
 	Services
+	// Loopback is a port where the API is to be had too, by who shows Token; nil
+	// for none. The server closes it.
+	Loopback *Loopback
+	Token    string
 	// Log tells when the socket's file had to be made again. The zero Logger
 	// tells nothing.
 	Log logr.Logger
 	// CheckEvery is how often the socket's file is looked for; zero is 10 s.
 	CheckEvery time.Duration
+
+	streams bounds // of the streams; zero is standardBounds
 }
 
-// Server answers on a unix socket.
+// Server answers on a unix socket, and on a port of the loopback where one is
+// given.
 type Server struct {
 	opts Options
 	http *http.Server
-	sock *socket // the one that is served now; owned by Run once it runs
+	port *http.Server // nil without a port
+	sock *socket      // the one that is served now; owned by Run once it runs
+	// ending is done when the streams are to end.
+	ending context.Context
+	end    func()
 }
 
 // Listen makes the socket. Connections wait until Run. It fails with ErrInUse
@@ -54,28 +65,48 @@ func Listen(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.streams == (bounds{}) {
+		o.streams = standardBounds()
+	}
 	s := &Server{opts: o, sock: sock}
-	s.http = &http.Server{
-		Handler:           refusePeers(NewHandler(o.Services)),
+	s.ending, s.end = context.WithCancel(context.Background())
+	handler := newHandler(o.Services, o.streams)
+	s.http = s.newHTTP(refusePeers(handler), func(c net.Conn) error { return checkPeer(c, os.Getuid()) })
+	if o.Loopback != nil {
+		guarded := o.Loopback.Guard(RequireToken(o.Token, healthPath, handler))
+		s.port = s.newHTTP(guarded, func(net.Conn) error { return nil })
+	}
+	return s, nil
+}
+
+// newHTTP makes one of the two servers; peer says whether a connection's peer may
+// have answers.
+func (s *Server) newHTTP(handler http.Handler, peer func(net.Conn) error) *http.Server {
+	made := &http.Server{
+		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      answerTimeout,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          log.New(logWriter{o.Log}, "", 0),
+		ErrorLog:          log.New(logWriter{s.opts.Log}, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, peerKey{}, checkPeer(c, os.Getuid()))
+			return context.WithValue(ctx, connectionKey{}, &connection{refused: peer(c), slot: slotOf(c), ending: s.ending})
 		},
 	}
 	// One request for each connection: an idle client then costs nothing.
-	s.http.SetKeepAlivesEnabled(false)
-	return s, nil
+	made.SetKeepAlivesEnabled(false)
+	return made
 }
 
-// Run answers until ctx is done, then lets answers under way end and removes
-// the socket's file. It is called once.
+// Run answers until ctx is done, then ends the streams, lets answers under way end
+// and removes the socket's file. It is called once.
 func (s *Server) Run(ctx context.Context) {
 	slots := make(chan struct{}, maxConns)
 	s.serve(slots)
+	if s.port != nil {
+		// Slots of its own: anybody on this machine may connect.
+		go s.port.Serve(limited(s.opts.Loopback, make(chan struct{}, maxConns))) // likewise
+	}
 	tick := time.NewTicker(s.opts.CheckEvery)
 	defer tick.Stop()
 	missing := false
@@ -114,26 +145,25 @@ func (s *Server) renew(slots chan struct{}) error {
 
 // serve accepts on the present socket until that is closed.
 func (s *Server) serve(slots chan struct{}) {
-	l := &limitListener{Listener: s.sock, slots: slots, closed: make(chan struct{})}
-	go s.http.Serve(l) // ends with the listener, on purpose
+	go s.http.Serve(limited(s.sock, slots)) // ends with the listener, on purpose
 }
 
 func (s *Server) close() {
 	_ = s.sock.Close() // a stale file is cleared by the next start
+	s.end()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if s.http.Shutdown(ctx) != nil {
-		_ = s.http.Close() // what is left is cut off
+	for _, one := range []*http.Server{s.http, s.port} {
+		if one != nil && one.Shutdown(ctx) != nil {
+			_ = one.Close() // what is left is cut off
+		}
 	}
 }
-
-// peerKey is the context key of what checkPeer said about a connection.
-type peerKey struct{}
 
 // refusePeers answers other users with a reason instead of silence.
 func refusePeers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err, _ := r.Context().Value(peerKey{}).(error); err != nil {
+		if err := connectionOf(r.Context()).refused; err != nil {
 			writeFailure(w, failure(http.StatusForbidden, "not answered: %v", err))
 			return
 		}

@@ -35,7 +35,7 @@ func sampleView() controller.View {
 		APIVersion: spec.APIVersion,
 		Kind:       spec.KindMCPServer,
 		Metadata:   spec.Metadata{Name: "files", Labels: map[string]string{"team": "dev"}},
-		Spec:       spec.Spec{Command: []string{"server", "<&>"}, RestartPolicy: spec.RestartAlways},
+		Spec:       spec.Spec{Command: []string{"server", "<&>"}, InheritEnv: []string{"*"}, RestartPolicy: spec.RestartAlways},
 	}
 	stray := &observe.Process{
 		Ident: observe.Ident{PID: 99, Start: 7}, Command: "stray", Verdict: observe.NotOurs,

@@ -31,7 +31,10 @@ type Image struct {
 }
 
 func (h *handler) upgradeRoutes() []route {
-	return []route{{http.MethodPost, upgradePath, h.upgrade}}
+	return []route{{http.MethodPost, upgradePath, h.upgrade, operation{
+		summary: "Replace the running program by the one on the disk; answered before it happens.",
+		status:  http.StatusAccepted, answer: Accepted{},
+	}}}
 }
 
 // upgrade answers before it happens: what comes after is another program's.
