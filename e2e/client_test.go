@@ -38,6 +38,8 @@ type object struct {
 		LastDeath              *dossier
 		Server                 *serverInfo
 		Card                   *cardInfo
+		RestartAskedAt         string
+		SuspendedAt            string
 	}
 }
 
@@ -238,6 +240,26 @@ func (r *rig) ask(path string) (status int, body string, err error) {
 	defer res.Body.Close()
 	content, err := io.ReadAll(res.Body)
 	return res.StatusCode, string(content), err
+}
+
+// post asks the controller for something below the root of its API, and wants
+// status 200.
+func (r *rig) post(path string) {
+	r.t.Helper()
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", r.socket)
+		},
+	}}
+	res, err := client.Post("http://controller/apis/proc-controller.dev/v1alpha1/"+path, "", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		r.t.Fatalf("POST %s gives %s", path, res.Status)
+	}
 }
 
 // listed is one line of `ps -o json`.
