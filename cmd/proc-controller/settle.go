@@ -65,7 +65,6 @@ func (s *settling) run(ctx context.Context, std streams, client *api.Client, p p
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	shown := newProgress(std.err)
-	defer shown.clear()
 	var states []waitState
 	var lost error // why the controller does not answer any more
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
@@ -77,18 +76,22 @@ func (s *settling) run(ctx context.Context, std streams, client *api.Client, p p
 		case errors.Is(err, api.ErrNotRunning):
 			lost = err // for a moment, while it is being replaced
 		default:
+			shown.clear()
 			return err
 		}
 		switch {
 		case lost == nil && every(states):
+			shown.clear()
 			return s.met(std, states)
 		case slices.ContainsFunc(states, func(st waitState) bool { return st.hopeless }):
+			shown.clear()
 			return s.tell(std, states, "will not be", "", func(st waitState) bool { return st.hopeless })
 		}
 		shown.show(s.lines(states))
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+			shown.clear()
 			if lost != nil || len(states) == 0 {
 				return p.explain(cmp.Or(lost, ctx.Err()))
 			}

@@ -8,6 +8,13 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
+// Same says that a document, put in the place of another one in a file of that
+// name, would change nothing: Replace would give the same text back.
+func Same(file string, old, d *Document) bool {
+	text, err := d.Text(file)
+	return err == nil && old.Object != nil && bytes.Equal(withLineEnds(text, old.text), old.content())
+}
+
 // Replace puts a document in the place of the one with the same key, which may be
 // broken. The given text replaces the whole former one, with its comments; what
 // divides the documents stays, and the line ends become those of the file. Where

@@ -54,6 +54,10 @@ func TestReplace(t *testing.T) {
 			if diff := cmp.Diff(tt.after, string(after)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			docs := Read("m.yaml", after)
+			if i, err := find(docs, agentA); err != nil || !Same("m.yaml", &docs[i], &d) {
+				t.Errorf("%v: the same text is not taken for that", err)
+			}
 			again, err := Replace("m.yaml", after, d)
 			if err != nil || string(again) != string(after) {
 				t.Errorf("a second time: %v\n%s", err, again)

@@ -49,10 +49,12 @@ func Try(_ context.Context, dir string, do func(*Content) error) error {
 // one, else into a file that is named after kind and name. It gives that file, and
 // says whether its content has changed.
 func (c *Content) Put(d edit.Document) (f *File, changed bool, err error) {
-	f, _, err = c.Where(d.Key)
+	f, old, err := c.Where(d.Key)
 	switch {
 	case err != nil:
 		return nil, false, err
+	case f != nil && edit.Same(f.Path, old, &d):
+		return f, false, nil
 	case f != nil:
 		data, err := edit.Replace(f.Path, f.data, d)
 		if err != nil {
