@@ -37,6 +37,9 @@ type Document struct {
 // Broken says that the document should be a workload and is not a valid one.
 func (d *Document) Broken() bool { return d.Object == nil && !d.Skipped }
 
+// byteOrderMark is what some editors begin a file with.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // Decode reads a manifest file: YAML, or JSON, which is YAML. There is one
 // Document for each document of the file, and at least one; what is wrong with
 // one does not touch the others. What is wrong with the file as a whole (too
@@ -44,7 +47,7 @@ func (d *Document) Broken() bool { return d.Object == nil && !d.Skipped }
 //
 // It may be called from many goroutines and keeps nothing of data.
 func Decode(file string, data []byte) []Document {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	if f, bad := unfit(file, data); bad {
 		return wholeFile(f)
 	}

@@ -5,8 +5,29 @@ import "bytes"
 // chunk is the bytes of one YAML document of a file.
 type chunk struct {
 	data []byte
+	// at is where it begins in the file.
+	at int
 	// before is the number of lines of the file before the chunk.
 	before int
+}
+
+// Extent is where a document lies in the bytes of its file: from its "---", where
+// it has one, up to the next document or a "...".
+type Extent struct{ Start, End int }
+
+// Extents gives the place of each document that Decode finds in a file, in the
+// same order; none where something is wrong with the file as a whole.
+func Extents(data []byte) []Extent {
+	text := bytes.TrimPrefix(data, byteOrderMark)
+	if _, bad := unfit("", text); bad {
+		return nil
+	}
+	var extents []Extent
+	mark := len(data) - len(text)
+	for _, c := range split(text) {
+		extents = append(extents, Extent{mark + c.at, mark + c.at + len(c.data)})
+	}
+	return extents
 }
 
 // split cuts a file into its documents. A line that begins with "---" or "..."
@@ -21,7 +42,7 @@ func split(data []byte) []chunk {
 	announced := false
 	flush := func(end int) {
 		if announced || !blank(data[start:end]) {
-			chunks = append(chunks, chunk{data: data[start:end], before: startLine})
+			chunks = append(chunks, chunk{data: data[start:end], at: start, before: startLine})
 		}
 	}
 	for pos, line := 0, 0; pos < len(data); line++ {

@@ -13,6 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// Nodes parses the text of one document, for whoever wants to know where in it a
+// field stands: lines and columns of the nodes count from 1, columns in
+// characters. It gives nil for an empty document.
+func Nodes(text []byte) (*yaml.Node, error) { return parseYAML(text) }
+
 // parseYAML parses one document into nodes. It gives nil for an empty one.
 func parseYAML(data []byte) (root *yaml.Node, err error) {
 	defer func() {

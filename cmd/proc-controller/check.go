@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -20,6 +22,11 @@ type checker struct {
 	broken   []spec.Key     // of the others, as far as they have one
 	findings []spec.Finding
 	notes    []string // not wrong, but good to know
+	// base is what relative paths count from where a manifest is checked elsewhere
+	// than it will be; empty where it is checked in its place.
+	base string
+	// taken is told of each content that was read; nil for nobody.
+	taken func(name string, data []byte, docs []spec.Document)
 }
 
 // maxManifest is more than a manifest may have: reading stops there, and the
@@ -45,7 +52,11 @@ func (c *checker) read(name, dir string, r io.Reader) {
 		c.fail(name, "cannot read it: "+cause(err).Error())
 		return
 	}
-	for _, d := range spec.Decode(name, data) {
+	docs := spec.Decode(name, data)
+	if c.taken != nil {
+		c.taken(name, data, docs)
+	}
+	for _, d := range docs {
 		if d.Skipped {
 			for _, f := range d.Findings {
 				c.notes = append(c.notes, fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message))
@@ -55,7 +66,7 @@ func (c *checker) read(name, dir string, r io.Reader) {
 		c.findings = append(c.findings, d.Findings...)
 		if d.Object != nil {
 			c.objects = append(c.objects, spec.Located{Object: d.Object, File: d.File, Line: d.Line})
-			c.environment(&d, dir)
+			c.environment(&d, cmp.Or(c.base, dir))
 		} else if d.Key != (spec.Key{}) {
 			c.broken = append(c.broken, d.Key)
 		}
@@ -83,10 +94,10 @@ func (c *checker) environment(d *spec.Document, dir string) {
 		case errors.Is(err, fs.ErrNotExist) && f.Optional:
 		case errors.Is(err, fs.ErrNotExist):
 			complete = false
-			c.failAt(d, "%s does not exist: write it, or say optional: true", f.Path)
+			c.failAt(d, "%s does not exist: write it, or say optional: true", c.shown(f.Path))
 		default:
 			complete = false
-			c.failAt(d, "cannot read %s: %v", f.Path, cause(err))
+			c.failAt(d, "cannot read %s: %v", c.shown(f.Path), cause(err))
 		}
 	}
 	if !complete {
@@ -95,6 +106,18 @@ func (c *checker) environment(d *spec.Document, dir string) {
 	if _, err := spec.Environ(d.Object, spec.EnvInputs{Files: files, Dir: dir}); err != nil {
 		c.failAt(d, "%v", err)
 	}
+}
+
+// shown is the path of a file that a manifest names, as it is written there, or
+// whole where the manifest is not in its place yet.
+func (c *checker) shown(path string) string {
+	if c.base == "" {
+		return path
+	}
+	if abs, err := spec.ResolvePath(path, c.base, c.home); err == nil {
+		return abs
+	}
+	return path
 }
 
 // envFile reads a file that a manifest names. It never waits: a pipe is no file.
@@ -113,6 +136,17 @@ func (c *checker) envFile(path, dir string) ([]byte, error) {
 		return nil, errors.New("it has more than 1 MiB")
 	}
 	return os.ReadFile(path)
+}
+
+// sort puts the findings into the order of their places, and gives each a place,
+// as editors want it.
+func (c *checker) sort() {
+	for i := range c.findings {
+		c.findings[i].Line, c.findings[i].Column = max(1, c.findings[i].Line), max(1, c.findings[i].Column)
+	}
+	slices.SortStableFunc(c.findings, func(a, b spec.Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 }
 
 // together finds what is wrong only with all objects taken together.

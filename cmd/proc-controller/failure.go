@@ -19,19 +19,23 @@ const (
 // what went wrong.
 var errSaid = errors.New("already said")
 
-// endedWith ends a verb that has said what there was to say with an exit code of
-// its own.
-type endedWith int
-
-func (e endedWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
-// Is says that nothing is to be added.
-func (endedWith) Is(target error) bool { return target == errSaid }
-
 // usageError is a command line that cannot be understood.
 type usageError struct{ msg string }
 
 func (e *usageError) Error() string { return e.msg }
+
+// codedError is an error with an exit code of its own.
+type codedError struct {
+	error
+	code int
+}
+
+// Unwrap gives the error without the code.
+func (e *codedError) Unwrap() error { return e.error }
+
+// endedWith ends a verb that has said what there was to say with an exit code of
+// its own.
+func endedWith(code int) error { return &codedError{errSaid, code} }
 
 // misused makes a usageError that ends in where to read how it is done.
 func misused(cmd *cobra.Command, format string, args ...any) error {
@@ -41,12 +45,12 @@ func misused(cmd *cobra.Command, format string, args ...any) error {
 // exitCode gives the exit code that stands for err.
 func exitCode(err error) int {
 	var wrong *usageError
-	var code endedWith
+	var coded *codedError
 	switch {
-	case errors.As(err, &code):
-		return int(code)
 	case err == nil:
 		return exitDone
+	case errors.As(err, &coded):
+		return coded.code
 	case errors.As(err, &wrong):
 		return exitUsage
 	}

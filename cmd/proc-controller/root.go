@@ -66,6 +66,11 @@ together with everything that it has started.`,
 	at.addTo(root.PersistentFlags())
 	root.AddCommand(
 		newRun(std, &at),
+		newApply(std, &at),
+		newDelete(std, &at),
+		newDiff(std, &at),
+		newSuspend(std, &at),
+		newResume(std, &at),
 		newGet(std, &at),
 		newDescribe(std, &at),
 		newTop(std, &at),

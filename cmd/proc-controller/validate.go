@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +57,7 @@ func validate(std streams, paths []string, output string) error {
 		}
 	}
 	c.together()
-	c.arrange()
+	c.sort()
 	if output == "json" {
 		if err := writeJSON(std.out, append([]spec.Finding{}, c.findings...)); err != nil {
 			return fmt.Errorf("cannot write: %w", err)
@@ -71,16 +69,6 @@ func validate(std streams, paths []string, output string) error {
 		return errSaid
 	}
 	return nil
-}
-
-// arrange sorts the findings, each with a place, as editors want it.
-func (c *checker) arrange() {
-	for i := range c.findings {
-		c.findings[i].Line, c.findings[i].Column = max(1, c.findings[i].Line), max(1, c.findings[i].Column)
-	}
-	slices.SortStableFunc(c.findings, func(a, b spec.Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
 }
 
 // tell writes the findings for a person, or how much is valid.
@@ -102,10 +90,13 @@ func (c *checker) tell() {
 	fmt.Fprintf(c.std.out, "%d %s in %d %s: valid\n", objects, plural(objects, "object", "objects"), files, plural(files, "file", "files"))
 }
 
+// stdinName stands for standard input in the place of a finding.
+const stdinName = "stdin"
+
 // path checks a file, the manifests of a directory, or standard input.
 func (c *checker) path(path string) error {
 	if path == "-" {
-		c.read("stdin", ".", c.std.in)
+		c.read(stdinName, ".", c.std.in)
 		return nil
 	}
 	fi, err := os.Stat(path)

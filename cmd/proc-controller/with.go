@@ -166,7 +166,7 @@ func (f *withFlags) readSet(std streams) (set withSet, err error) {
 		}
 	}
 	c.together()
-	c.arrange()
+	c.sort()
 	if len(c.findings) > 0 {
 		c.tell()
 		return set, errSaid

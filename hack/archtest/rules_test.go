@@ -17,16 +17,18 @@ const module = "github.com/proc-controller/proc-controller"
 // docs/decisions.
 var rooms = map[string][]string{
 	"spec":                {},
+	"spec/edit":           {"spec"},
 	"spec/source":         {"spec"},
 	"spec/reference":      {"spec"},
 	"spec/clients":        {"spec"},
+	"spec/store":          {"spec", "spec/edit", "spec/source"},
 	"observe":             {"spec"},
 	"observe/probe":       {"spec", "observe"},
 	"actuate":             {"spec", "observe"},
 	"controller":          {"spec", "observe"},
 	"controller/api":      {"spec", "observe", "controller"},
 	"controller/metrics":  {"spec", "observe", "controller"},
-	"cmd/proc-controller": {"spec", "spec/source", "spec/clients", "spec/reference", "observe", "observe/probe", "actuate", "controller", "controller/api", "controller/metrics"},
+	"cmd/proc-controller": {"spec", "spec/clients", "spec/edit", "spec/reference", "spec/source", "spec/store", "observe", "observe/probe", "actuate", "controller", "controller/api", "controller/metrics"},
 	"examples":            {},
 	"e2e":                 {}, // drives the binary and its files, as a user would
 	"hack":                {},
@@ -45,7 +47,7 @@ var impure = map[string]string{
 
 // pure are the rooms that take what they need as arguments, so that what they
 // decide can be tested as data.
-var pure = []string{"spec", "spec/clients", "spec/reference", "controller"}
+var pure = []string{"spec", "spec/clients", "spec/edit", "spec/reference", "controller"}
 
 // vague are names that say nothing of what is inside.
 var vague = regexp.MustCompile(`^(utils?|common|helpers?|misc|managers?|shared|base|lib)$`)
