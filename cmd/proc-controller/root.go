@@ -72,6 +72,7 @@ together with everything that it has started.`,
 		newValidate(std, &at),
 		newUpgrade(std, &at),
 		newVersion(std),
+		newCompletion(std),
 	)
 	return root
 }
