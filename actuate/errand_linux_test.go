@@ -54,12 +54,12 @@ func TestErrandIsKilledWhole(t *testing.T) {
 	in := mustStart(t, a, e)
 	pids := filepath.Join(t.TempDir(), "pids")
 	for script, words := range map[string]string{
-		`trap "" TERM; sleep 100 & echo $$$$ $! >` + pids + `; echo hung; wait`: "no end within 300ms: hung",
+		`trap "" TERM; sleep 100 & echo $$$$ $! >` + pids + `; echo hung; wait`: "no end within 3s: hung",
 		`sleep 100 & echo $! >` + pids:                                          "",
 	} {
 		within := patience
 		if words != "" {
-			within = 300 * time.Millisecond
+			within = 3 * time.Second
 		}
 		if err := errandWithin(a, e, in, within, script); words != "" {
 			says(t, err, words)
@@ -70,7 +70,7 @@ func TestErrandIsKilledWhole(t *testing.T) {
 			eventually(t, "all of the errand is dead", func() bool { return dead(pid) })
 		}
 	}
-	if state(in.LastMain.PID) != 'S' {
+	if dead(in.LastMain.PID) {
 		t.Error("the workload did not stay")
 	}
 }
@@ -114,9 +114,11 @@ func TestErrandDoesNotOutliveItsInstance(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	done := make(chan error, 1)
 	go func() {
-		done <- errandWithin(a, e, in, patience, "echo $$$$ >"+pids+".new; mv "+pids+".new "+pids+"; exec sleep 100")
+		// No other program is run for it: killed with it, that would be an orphan
+		// for a while, and an end beside it proves nothing.
+		done <- errandWithin(a, e, in, patience, "echo $$$$ >"+pids+"; exec sleep 100")
 	}()
-	eventually(t, "the errand runs", func() bool { _, err := os.Stat(pids); return err == nil })
+	eventually(t, "the errand runs", func() bool { b, _ := os.ReadFile(pids); return strings.HasSuffix(string(b), "\n") })
 	endByPID(t, in.LastMain)
 	if x := nextExit(t, a, in.LastMain); x.Alone {
 		t.Error("it ended alone, while an errand ran")

@@ -30,11 +30,12 @@ type Brief struct {
 	Handle     int           `json:"handle"`
 	// Bell is an eventfd(2): once it is rung there is nothing left to guard.
 	Bell int `json:"bell"`
-	// Roll lists the children of the controller, Ledger is its ledger; -1 where
-	// there is none.
-	Roll   int   `json:"roll"`
-	Ledger int   `json:"ledger"`
-	Lock   []int `json:"lock,omitempty"`
+	// Roll lists the children of the controller, Particulars say what each of them
+	// is. Ledger is its ledger; -1 where there is none.
+	Roll        int   `json:"roll"`
+	Particulars int   `json:"particulars"`
+	Ledger      int   `json:"ledger"`
+	Lock        []int `json:"lock,omitempty"`
 }
 
 // ParseBrief reads the arguments of a guard, without its verb.

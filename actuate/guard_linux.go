@@ -124,10 +124,11 @@ func (g *Guard) spawn() {
 }
 
 func (g *Guard) fork() (child, error) {
-	inherit := []int{g.handle, g.bell, int(g.a.reaper.roll.file.Fd())}
+	r := g.a.reaper.roll
+	inherit := []int{g.handle, g.bell, int(r.file.Fd()), int(r.particulars.Fd())}
 	b := g.o.Brief
-	b.Handle, b.Bell, b.Roll, b.Ledger = 3, 4, 5, -1
-	next := 6
+	b.Handle, b.Bell, b.Roll, b.Particulars, b.Ledger = 3, 4, 5, 6, -1
+	next := 7
 	if g.o.Ledger >= 0 {
 		inherit, b.Ledger, next = append(inherit, g.o.Ledger), next, next+1
 	}

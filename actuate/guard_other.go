@@ -33,7 +33,7 @@ func (*Brief) AwaitEnd() (died bool, until uint64, err error) {
 }
 
 // Children is empty.
-func (*Brief) Children() ([]observe.Ident, error) { return nil, nil }
+func (*Brief) Children() ([]observe.Witness, error) { return nil, nil }
 
 // WrapParcel fails: no image follows another here.
 func WrapParcel([]byte) (*os.File, error) {

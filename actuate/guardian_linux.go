@@ -24,7 +24,7 @@ func (b *Brief) AwaitEnd() (died bool, until uint64, err error) {
 	// Caught, and for nobody: a reader of the log who has gone ends nothing.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	_ = os.WriteFile("/proc/self/comm", []byte(guardName), 0)
-	for _, fd := range append([]int{b.Handle, b.Bell, b.Roll, b.Ledger}, b.Lock...) {
+	for _, fd := range append([]int{b.Handle, b.Bell, b.Roll, b.Particulars, b.Ledger}, b.Lock...) {
 		if fd >= 0 {
 			unix.CloseOnExec(fd)
 		}
@@ -77,9 +77,11 @@ func (b *Brief) poll() (rung bool, err error) {
 }
 
 // Children gives the main processes that were children of the controller and not
-// reaped when it died.
-func (b *Brief) Children() ([]observe.Ident, error) {
-	f := os.NewFile(uintptr(b.Roll), "children")
-	defer f.Close()
-	return readRoll(f)
+// reaped when it died. Of one of which no more than that is known, the witness has
+// no ID.
+func (b *Brief) Children() ([]observe.Witness, error) {
+	roll, particulars := os.NewFile(uintptr(b.Roll), "children"), os.NewFile(uintptr(b.Particulars), "particulars")
+	defer roll.Close()
+	defer particulars.Close()
+	return readWitnesses(roll, particulars)
 }

@@ -16,7 +16,7 @@ func rollFrom(h *Heritage) (*roll, map[int]*handle, error) {
 		r, err := newRoll()
 		return r, own, err
 	}
-	r, err := adoptRoll(h.Roll)
+	r, err := adoptRoll(h.Roll, h.Particulars)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +103,9 @@ func (a *Actuator) Resume() {
 // Bequeath says what the next image of this process needs to go on, and which
 // descriptors must stay open for it.
 func (a *Actuator) Bequeath(g *Guard) (h Heritage, keep []int) {
-	h = Heritage{Roll: int(a.reaper.roll.file.Fd()), Bell: -1}
-	keep = []int{h.Roll}
+	r := a.reaper.roll
+	h = Heritage{Roll: int(r.file.Fd()), Particulars: int(r.particulars.Fd()), Bell: -1}
+	keep = []int{h.Roll, h.Particulars}
 	if g != nil {
 		h.Guard, h.Bell = g.current(), g.bell
 		keep = append(keep, g.bell)

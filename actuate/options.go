@@ -35,7 +35,10 @@ type Options struct {
 // Heritage is what an Actuator hands to the one of the next image: numbers of
 // descriptors that stay open, and the guard. See Actuator.Bequeath.
 type Heritage struct {
-	Roll  int           `json:"roll"`
+	Roll int `json:"roll"`
+	// Particulars is 0 from an image that knew of none.
+	Particulars int `json:"particulars,omitempty"`
+
 	Bell  int           `json:"bell"`
 	Guard observe.Ident `json:"guard,omitzero"`
 }

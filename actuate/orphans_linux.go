@@ -115,15 +115,19 @@ func (o *orphanReaper) reapOne(idType, id int) reaping {
 	return reaped
 }
 
-// childPIDs lists the children of this process: proc_pid_task(5) has a file of
+// childPIDs lists the children of this process.
+func childPIDs() []int { return childPIDsOf(os.Getpid()) }
+
+// childPIDsOf lists the children of a process: proc_pid_task(5) has a file of
 // them for each thread (CONFIG_PROC_CHILDREN). Without such files it is empty.
-func childPIDs() (pids []int) {
-	threads, err := os.ReadDir("/proc/self/task")
+func childPIDsOf(pid int) (pids []int) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	threads, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
 	for _, t := range threads {
-		b, _ := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		b, _ := os.ReadFile(dir + "/" + t.Name() + "/children")
 		for field := range strings.FieldsSeq(string(b)) {
 			if pid, err := strconv.Atoi(field); err == nil {
 				pids = append(pids, pid)

@@ -85,7 +85,7 @@ func (r *reaper) run() {
 func (r *reaper) expect(child) {}
 
 // enter does nothing: nobody would read the roll.
-func (r *reaper) enter(observe.Ident) {}
+func (r *reaper) enter(observe.Witness) {}
 
 // add begins to watch. A child that has ended already is reported at once.
 func (r *reaper) add(h *handle) error {

@@ -230,7 +230,7 @@ func (r *reaper) lookup(id observe.Ident) *handle {
 
 // enter puts a child on the roll, leave takes it off. Only what is not reaped
 // stands on it, so leave comes first.
-func (r *reaper) enter(id observe.Ident) { r.roll.Enter(id) }
+func (r *reaper) enter(w observe.Witness) { r.roll.Enter(w) }
 
 func (r *reaper) leave(h *handle) {
 	if h.child {

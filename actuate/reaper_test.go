@@ -3,6 +3,7 @@
 package actuate
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -127,13 +128,11 @@ func TestManyChildrenCostNoThreads(t *testing.T) {
 	for range 100 {
 		mustStart(t, a, entry(t, "sleep", "100"))
 	}
-	after := census(t)
-	if after.threads > before.threads+4 || after.goroutines > before.goroutines+2 {
-		t.Errorf("100 children: before %+v, after %+v", before, after)
-	}
-	if after.fds > before.fds+100 {
-		t.Errorf("more than a descriptor per child: before %+v, after %+v", before, after)
-	}
+	// The runtime adds a thread where a system call takes long, and keeps it.
+	eventually(t, fmt.Sprintf("100 children, for a descriptor each, and nothing else: %+v", before), func() bool {
+		after := census(t)
+		return after.threads <= before.threads+20 && after.goroutines <= before.goroutines+2 && after.fds <= before.fds+100
+	})
 	if n := len(children(t)); n != 100 {
 		t.Errorf("%d children", n)
 	}
@@ -168,6 +167,6 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	eventually(t, "as before", func() bool {
 		now := census(t)
-		return now.fds <= before.fds && now.goroutines <= before.goroutines && now.threads <= before.threads+2
+		return now.fds <= before.fds && now.goroutines <= before.goroutines && now.threads <= before.threads+10 // a leak is one for each life
 	})
 }

@@ -16,9 +16,11 @@ import (
 // the session that it leads: it is taken off before it is reaped.
 //
 // The memory is a memfd_create(2) file of records of 16 bytes: pid and start
-// tick. A record of zeros is free.
+// tick. A record of zeros is free. What each of them is stands in another one; see
+// particulars.
 type roll struct {
-	file *os.File
+	file        *os.File
+	particulars *os.File
 
 	mu   sync.Mutex
 	slot map[observe.Ident]int64 // offsets
@@ -29,20 +31,39 @@ type roll struct {
 const rollRecord = 16
 
 func newRoll() (*roll, error) {
-	fd, err := unix.MemfdCreate("children", unix.MFD_CLOEXEC)
+	file, err := newMemory("children")
+	if err != nil {
+		return nil, err
+	}
+	r := &roll{file: file, slot: map[observe.Ident]int64{}}
+	if r.particulars, err = newMemory("particulars"); err != nil {
+		r.file.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func newMemory(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
-	return &roll{file: os.NewFile(uintptr(fd), "children"), slot: map[observe.Ident]int64{}}, nil
+	return os.NewFile(uintptr(fd), name), nil
 }
 
-// adoptRoll goes on with a roll that was begun before an execve.
-func adoptRoll(fd int) (*roll, error) {
-	unix.CloseOnExec(fd)
-	r := &roll{file: os.NewFile(uintptr(fd), "children"), slot: map[observe.Ident]int64{}}
+// adoptRoll goes on with a roll that was begun before an execve. An image that knew
+// of no particulars has left none: those of its children stay unknown.
+func adoptRoll(fd, particulars int) (r *roll, err error) {
+	r = &roll{file: inherited(fd, "children"), slot: map[observe.Ident]int64{}}
+	if particulars != noParticulars {
+		r.particulars = inherited(particulars, "particulars")
+	} else if r.particulars, err = newMemory("particulars"); err != nil {
+		r.file.Close()
+		return nil, err
+	}
 	records, err := readRoll(r.file)
 	if err != nil {
-		r.file.Close()
+		r.Close()
 		return nil, err
 	}
 	for _, id := range records {
@@ -56,10 +77,17 @@ func adoptRoll(fd int) (*roll, error) {
 	return r, nil
 }
 
-// Enter notes a child. It is called as soon as its start tick is known.
-func (r *roll) Enter(id observe.Ident) {
+func inherited(fd int, name string) *os.File {
+	unix.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), name)
+}
+
+// Enter notes a child, by its main process. It is called as soon as its start tick
+// is known.
+func (r *roll) Enter(w observe.Witness) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	id := w.Main
 	if _, twice := r.slot[id]; twice {
 		return
 	}
@@ -70,6 +98,7 @@ func (r *roll) Enter(id observe.Ident) {
 		r.end += rollRecord
 	}
 	r.slot[id] = at
+	writeParticulars(r.particulars, at/rollRecord, w) // they count once the record stands
 	r.write(at, id)
 }
 
@@ -103,7 +132,10 @@ func (r *roll) Children() (ids []observe.Ident) {
 	return ids
 }
 
-func (r *roll) Close() { r.file.Close() }
+func (r *roll) Close() {
+	r.file.Close()
+	r.particulars.Close()
+}
 
 // readRoll reads all records, free ones too.
 func readRoll(f *os.File) ([]observe.Ident, error) {

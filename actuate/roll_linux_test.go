@@ -1,58 +1,144 @@
 package actuate
 
 import (
+	"bytes"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
 )
 
-// What stands on a roll is what another process reads in its memory.
+// standing gives who is on a roll, by pid, as another process reads it.
+func standing(t *testing.T, r *roll) []observe.Witness {
+	t.Helper()
+	all, err := readWitnesses(r.file, r.particulars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(all, func(x, y observe.Witness) int { return x.Main.PID - y.Main.PID })
+	return all
+}
+
+// worker is a child with all that a roll keeps of it.
+func worker(pid int) observe.Witness {
+	return observe.Witness{
+		Key: spec.Key{Kind: spec.KindAgent, Name: strings.Repeat("n", 63)}, ID: spec.NewInstance("k7f3k7f3k7f3", 1<<62),
+		Hash: "9c1e9c1e9c1e9c1e", OnExit: spec.ExitKeep, UID: 1<<32 - 1, Main: observe.Ident{PID: pid, Start: 1<<63 + uint64(pid)},
+	}
+}
+
+func dup(t *testing.T, f *os.File) int {
+	t.Helper()
+	fd, err := unix.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
+}
+
+// What stands on a roll is what another process reads in its memory, and the next
+// image goes on with.
 func TestRollIsReadByOthers(t *testing.T) {
 	r, err := newRoll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	a, b, c := observe.Ident{PID: 11, Start: 1}, observe.Ident{PID: 12, Start: 2}, observe.Ident{PID: 13, Start: 3}
+	a, b, c := worker(11), worker(12), worker(13)
 	r.Enter(a)
 	r.Enter(b)
 	r.Enter(b)
-	r.Leave(a)
-	r.Leave(a)
-	want := func(ids ...observe.Ident) {
+	r.Leave(a.Main)
+	r.Leave(a.Main)
+	want := func(r *roll, children ...observe.Witness) {
 		t.Helper()
-		all, err := readRoll(r.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = slices.DeleteFunc(all, observe.Ident.IsZero)
-		slices.SortFunc(all, func(x, y observe.Ident) int { return x.PID - y.PID })
-		if !slices.Equal(all, ids) {
-			t.Errorf("the roll has %v, want %v", all, ids)
+		if diff := cmp.Diff(children, standing(t, r)); diff != "" {
+			t.Errorf("the roll (-want +got):\n%s", diff)
 		}
 	}
-	want(b)
+	want(r, b)
 	r.Enter(c) // in the place of a
-	want(b, c)
+	want(r, b, c)
 	if st, err := r.file.Stat(); err != nil || st.Size() != 2*rollRecord {
 		t.Errorf("%d bytes, %v; want two records", st.Size(), err)
 	}
-	fd, err := unix.Dup(int(r.file.Fd())) // the next image has it to itself
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, err := adoptRoll(fd)
+	next, err := adoptRoll(dup(t, r.file), dup(t, r.particulars)) // the next image has them to itself
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	next.Leave(c)
-	want(b)
-	if got := next.Children(); !slices.Equal(got, []observe.Ident{b}) {
+	next.Leave(c.Main)
+	want(r, b)
+	if got := next.Children(); !slices.Equal(got, []observe.Ident{b.Main}) {
 		t.Errorf("the next image knows %v", got)
+	}
+	next.Enter(a)
+	want(r, a, b)
+}
+
+// An older version keeps a roll without particulars. A newer one goes on with it
+// and knows those of its own children; and what it has written is no other's when
+// the older one has gone on in the same place.
+func TestRollOfAnOlderVersion(t *testing.T) {
+	older, err := newRoll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer older.Close()
+	a, b, c := worker(11), worker(12), worker(13)
+	nameless := func(w observe.Witness) observe.Witness { return observe.Witness{Main: w.Main} }
+	older.Enter(a)
+	newer, err := adoptRoll(dup(t, older.file), noParticulars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer newer.Close()
+	newer.Enter(b)
+	if diff := cmp.Diff([]observe.Witness{nameless(a), b}, standing(t, newer)); diff != "" {
+		t.Errorf("the newer version (-want +got):\n%s", diff)
+	}
+	again, err := adoptRoll(dup(t, older.file), noParticulars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	again.Leave(b.Main)
+	again.Enter(c)
+	if diff := cmp.Diff([]observe.Witness{nameless(a), nameless(c)}, standing(t, newer)); diff != "" {
+		t.Errorf("after the older one has gone on (-want +got):\n%s", diff)
+	}
+}
+
+// Particulars that were not written to their end belong to nobody.
+func TestTornParticulars(t *testing.T) {
+	r, err := newRoll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w := worker(11)
+	r.Enter(w)
+	whole := make([]byte, particularsSize)
+	if _, err := r.particulars.ReadAt(whole, 0); err != nil {
+		t.Fatal(err)
+	}
+	length := len(bytes.TrimRight(whole, "\x00"))
+	if length > particularsSize/2 {
+		t.Errorf("%d bytes of %d: there may be too little room", length, particularsSize)
+	}
+	for n := range length {
+		if err := r.particulars.Truncate(int64(n)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]observe.Witness{{Main: w.Main}}, standing(t, r)); diff != "" {
+			t.Errorf("with %d bytes of %d (-want +got):\n%s", n, length, diff)
+		}
 	}
 }
 
@@ -65,6 +151,10 @@ func TestRollFollowsTheChildren(t *testing.T) {
 	}
 	if got := a.Children(); !slices.Equal(got, []observe.Ident{in.LastMain}) {
 		t.Errorf("children: %v, want %v", got, in.LastMain)
+	}
+	want := []observe.Witness{{Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, UID: in.UID, Main: in.LastMain}}
+	if diff := cmp.Diff(want, standing(t, a.reaper.roll)); diff != "" {
+		t.Errorf("the roll (-want +got):\n%s", diff)
 	}
 	if _, err := a.Signal(in, 9, "Tree"); err != nil {
 		t.Fatal(err)

@@ -14,15 +14,27 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
+// enrol registers a child, on the forking thread: from here on the guard knows what
+// it is. Until then a kill of the controller would leave nobody who does, unless its
+// environment can be read.
+func (s *start) enrol(c child) {
+	s.reaper.expect(c)
+	if s.ident, s.unread = identOf(c); s.unread != nil {
+		s.ident.PID = c.pid
+		return
+	}
+	s.reaper.enter(observe.Witness{
+		Key: s.entry.Key, ID: s.markers.Instance, UID: s.otherUID(), Hash: s.entry.Hash, OnExit: s.markers.OnExit, Main: s.ident,
+	})
+}
+
 // settle proves that the child is what and where it should be, and begins to
 // watch it.
 func (s *start) settle() *StartError {
 	var err error
-	if s.ident, err = identOf(s.child); err != nil {
-		s.ident.PID = s.child.pid
-		return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+	if s.unread != nil {
+		return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, s.unread)
 	}
-	s.reaper.enter(s.ident)
 	if s.scope, err = s.fence.Verify(s.waits, s.ident.PID); err != nil {
 		return s.explainScope(err)
 	}

@@ -33,7 +33,9 @@ type start struct {
 	child child
 	began time.Time
 	ident observe.Ident // of the child; zero until it is known
-	scope observe.Scope // where the child is, as far as that has been looked at
+	// unread is why the start tick of the child could not be read.
+	unread error
+	scope  observe.Scope // where the child is, as far as that has been looked at
 }
 
 // Start spawns one instance of the entry. It returns once the program has been
@@ -140,7 +142,7 @@ func (s *start) spawn() error {
 		l := s.launch()
 		var err error
 		s.began = time.Now()
-		if s.child, err = s.spawner.Start(l, s.reaper.expect); err == nil {
+		if s.child, err = s.spawner.Start(l, s.enrol); err == nil {
 			return nil
 		}
 		if !errors.Is(err, unix.ETXTBSY) || try == len(busyWaits) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,14 +40,16 @@ func TestStartNamesTheInstanceByTheTickOfItsFork(t *testing.T) {
 	a := newActuator(t)
 	// The thread that forks is held up for many ticks after the start is ready.
 	a.spawner.forking.Lock()
-	time.AfterFunc(100*time.Millisecond, a.spawner.forking.Unlock)
+	time.AfterFunc(time.Second, a.spawner.forking.Unlock)
 	in := mustStart(t, a, shell(t, `echo "$PROC_CONTROLLER_INSTANCE"; sleep 100`))
 	if got := strings.TrimSpace(output(t, in)); got != string(in.ID) {
 		t.Errorf("the child knows itself as %q, the instance is %q", got, in.ID)
 	}
 	tick, _ := in.ID.Tick()
-	if in.LastMain.Start < tick || in.LastMain.Start > tick+2 {
-		t.Errorf("start tick %d is not within two of %d", in.LastMain.Start, tick)
+	// A hundred ticks have passed. On a busy machine the thread can lose the
+	// processor for some between the last look at the clock and the fork.
+	if in.LastMain.Start < tick || in.LastMain.Start > tick+50 {
+		t.Errorf("start tick %d is not that of %s", in.LastMain.Start, in.ID)
 	}
 	if in.Log == "" || in.Log != a.LogPath(in.Key, in.ID) {
 		t.Errorf("the output of %s is in %s", in.ID, in.Log)
@@ -154,6 +157,8 @@ func TestStartWaitsForABusyProgram(t *testing.T) {
 	if _, err := a.Start(e, newToken(), nil); err == nil || !strings.Contains(err.Error(), "busy") {
 		t.Fatalf("with the file open for writing all the time: %v", err)
 	}
+	defer func(before []time.Duration) { busyWaits = before }(busyWaits)
+	busyWaits = slices.Repeat(busyWaits, 100) // on a busy machine the file is closed late
 	time.AfterFunc(20*time.Millisecond, func() { f.Close() })
 	in := mustStart(t, a, e)
 	if x := nextExit(t, a, in.LastMain); x.Code != 0 {

@@ -156,11 +156,16 @@ func (s *situation) suspension() Reason {
 // suspendedNow says of a suspension that it was asked for at runtime, and what
 // undoes it.
 func (s *situation) suspendedNow() string {
-	how := "asked for at runtime; to undo it: proc-controller resume " + strings.ToLower(string(s.key.Kind)) + "/" + s.key.Name
+	how := "asked for at runtime; to undo it: " + s.resume()
 	if s.entry.Object.Spec.Suspend {
 		how += "; its manifest suspends it, too"
 	}
 	return how
+}
+
+// resume is the command that resumes a key.
+func (s *situation) resume() string {
+	return "proc-controller resume " + strings.ToLower(string(s.key.Kind)) + "/" + s.key.Name
 }
 
 // forgetSuspension takes a suspension at runtime back where it is proven that no

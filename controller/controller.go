@@ -15,8 +15,8 @@ import (
 // ErrStopped is the answer to a question after the loop has ended.
 var ErrStopped = errors.New("the controller has stopped")
 
-// Options are what a Controller is made of. All but Deaths, Children, HandedOver,
-// Notices and OnReady are required.
+// Options are what a Controller is made of. All but Deaths, Instruments, Children,
+// HandedOver, Notices and OnReady are required.
 type Options struct {
 	Owner    spec.Owner
 	Source   Source
@@ -26,6 +26,8 @@ type Options struct {
 	Prober Prober
 	// Deaths keeps dossiers; nil where none are to be made.
 	Deaths Deaths
+	// Instruments measure; nil where nothing is to be measured.
+	Instruments Instruments
 	// Events takes everything that happened, for people; Ledger takes what
 	// Restore needs.
 	Events, Ledger Journal
@@ -74,6 +76,9 @@ func New(o Options) *Controller {
 	}
 	if o.Reap != nil {
 		o.Source = noSource{}
+	}
+	if o.Instruments == nil {
+		o.Instruments = noInstruments{}
 	}
 	if o.Notices == nil {
 		o.Notices = func() []spec.Finding { return nil }

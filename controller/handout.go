@@ -95,7 +95,9 @@ func (l *loop) work() {
 func (l *loop) carryOut(a Action) outcome {
 	switch a.Type {
 	case Start:
+		began := time.Now()
 		in, err := l.Actuator.Start(a.Entry, a.Token, a.Prefer)
+		l.Instruments.Spawned(time.Since(began), err)
 		return func(l *loop) { l.started(a, in, err) }
 	case Resolve:
 		reason, message, _ := startError(l.Actuator.Resolve(a.Entry))

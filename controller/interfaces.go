@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
@@ -99,6 +100,34 @@ type Prober interface {
 	// Forget lets go of what is kept for an instance that is gone.
 	Forget(id spec.Instance)
 }
+
+// Instruments measure what the controller does, for metrics. They are called by
+// the loop and beside it, by many goroutines: each call has to be quick, and keeps
+// nothing of what it is given.
+type Instruments interface {
+	// Passed tells how long the loop took to decide once and to hand out what it
+	// decided.
+	Passed(took time.Duration)
+	// Happened tells of an event, when it is recorded.
+	Happened(e Event)
+	// Spawned tells how long a start took, and why it failed if it did.
+	Spawned(took time.Duration, err error)
+	// Scanned tells of a reading of the process table: how many processes there
+	// were, or why it failed.
+	Scanned(depth observe.Depth, took time.Duration, processes int, err error)
+	// Probed tells of an attempt that counts, whatever it changes, and of its
+	// failure.
+	Probed(kind ProbeKind, took time.Duration, failed bool)
+}
+
+// noInstruments measure nothing.
+type noInstruments struct{}
+
+func (noInstruments) Passed(time.Duration)                             {}
+func (noInstruments) Happened(Event)                                   {}
+func (noInstruments) Spawned(time.Duration, error)                     {}
+func (noInstruments) Scanned(observe.Depth, time.Duration, int, error) {}
+func (noInstruments) Probed(ProbeKind, time.Duration, bool)            {}
 
 // StartError is a start that did not happen. It has a reason for programs.
 type StartError interface {

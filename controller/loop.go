@@ -184,6 +184,7 @@ func (l *loop) pass() {
 		l.hand(a, w.Now)
 	}
 	l.work()
+	l.Instruments.Passed(time.Since(w.Now))
 	if !l.ready && l.plan.Blocked.Reason == "" {
 		l.ready = true
 		l.OnReady()

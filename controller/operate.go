@@ -144,7 +144,7 @@ func (s *situation) atRest() string {
 	case s.history.suspended():
 		return fmt.Sprintf("%v is suspended, %s", s.key, s.suspension().Detail)
 	case s.entry.Object.Spec.Suspend:
-		return suspendedBy(s.entry)
+		return fmt.Sprintf("%v is suspended by its manifest, %s; to resume it: %s", s.key, placeOf(s.entry), s.resume())
 	}
 	return fmt.Sprintf("%v has replicas: 0 in %s", s.key, placeOf(s.entry))
 }

@@ -225,7 +225,7 @@ func TestWhatCannotBeAskedFor(t *testing.T) {
 		ctx := t0context
 		check("unknown", c.Restart(ctx, spec.Key{Kind: spec.KindAgent, Name: "nobody"}), ErrNoWorkload, "nobody")
 		check("never valid", c.Restart(ctx, other), ErrNotPossible, "MCPServer/other has no valid manifest: /m/o.yaml:7:1: unknown field")
-		check("suspended", c.Restart(ctx, agent), ErrNotPossible, "Agent/agent is suspended by its manifest: remove suspend: true from /m/agent.yaml:3")
+		check("suspended", c.Restart(ctx, agent), ErrNotPossible, "Agent/agent is suspended by its manifest, /m/agent.yaml:3; to resume it: proc-controller resume agent/agent")
 		check("without replicas", c.Restart(ctx, reader), ErrNotPossible, "replicas: 0 in /m/none.yaml")
 		check("removed", c.Suspend(ctx, removed, true), ErrNotPossible, "no manifest names Agent/removed any more")
 		check("resumed against its manifest", c.Suspend(ctx, agent, false), ErrNotPossible, "suspended by its manifest")

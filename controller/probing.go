@@ -60,6 +60,9 @@ func (l *loop) attempt(parent context.Context, a Action) Probed {
 	if err != nil {
 		e.Err = err.Error()
 	}
+	if !e.Void {
+		l.Instruments.Probed(a.Kind, e.At.Sub(began), err != nil)
+	}
 	return e
 }
 

@@ -133,6 +133,7 @@ func decoded[E Event](raw []byte) Event {
 // record writes an event to the ledger, if it is needed to restore the history,
 // to the event log, and to the log of the program.
 func (l *loop) record(e Event) {
+	l.Instruments.Happened(e)
 	for _, o := range OccurrencesOf(e) {
 		l.Events.Append(o)
 	}

@@ -101,7 +101,8 @@ func (p *planner) resolved(s *situation) bool {
 		return false
 	}
 	if r := h.Resolved; r.Message != "" {
-		p.why(s.key, Reason{Reason: r.Reason, Detail: r.Message + "; the former one runs on", Until: r.At.Add(resolveAgain)})
+		p.why(s.key, Reason{Reason: r.Reason, Detail: r.Message + "; the former one runs on"})
+		p.wake(r.At.Add(resolveAgain)) // no time that the former one has
 		return false
 	}
 	return true

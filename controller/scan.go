@@ -38,7 +38,9 @@ func (l *loop) scan(d observe.Depth) {
 	known := append(l.world.History.Witnesses(), UserWitnesses(users)...)
 	l.scanning, l.scanAgain, l.depth = true, false, observe.Look
 	l.aside(func() outcome {
+		began := time.Now()
 		s := l.Observer.Scan(context.Background(), known, depth)
+		l.Instruments.Scanned(depth, time.Since(began), s.Processes, s.Err)
 		s.Users = users
 		return func(l *loop) { l.scanned(s, depth) }
 	})

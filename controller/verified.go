@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -47,7 +46,7 @@ func (s *situation) warnings(w *World) (all []spec.Warning) {
 			if !held(l, in) {
 				continue
 			}
-			if addr, err := netip.ParseAddr(l.Addr); err == nil && !addr.IsLoopback() {
+			if l.Exposed() {
 				all = append(all, spec.Warning{Reason: spec.ReasonBeyondLoopback, Message: fmt.Sprintf(
 					"port %d can be reached from other machines: it listens on %s, not on 127.0.0.1 alone", p.Port, l.Addr)})
 			}

@@ -145,6 +145,7 @@ func TestEndOfAnAdoptedProcess(t *testing.T) {
 			r.write("signal.yaml", agent("signal", "onControllerExit: Keep", "restartPolicy: Never"))
 			r.start()
 			code, signal := r.running("agent/code"), r.running("agent/signal")
+			minds(t, code.Status.PID, syscall.SIGUSR1)
 			r.crashUnderFoster()
 			r.start()
 			r.running("agent/code")

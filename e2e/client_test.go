@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -37,6 +38,8 @@ type object struct {
 		LastDeath              *dossier
 		Server                 *serverInfo
 		Card                   *cardInfo
+		RestartAskedAt         string
+		SuspendedAt            string
 	}
 }
 
@@ -212,21 +215,51 @@ type surroundings struct {
 // controller asks the socket for what no verb shows whole.
 func (r *rig) controller() (c surroundings) {
 	r.t.Helper()
+	status, body, err := r.ask("/apis/proc-controller.dev/v1alpha1/controller")
+	if err == nil {
+		err = json.Unmarshal([]byte(body), &c)
+	}
+	if err != nil || status != http.StatusOK {
+		r.t.Fatalf("status %d, %v", status, err)
+	}
+	return c
+}
+
+// ask gives what the socket answers at a path.
+func (r *rig) ask(path string) (status int, body string, err error) {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", r.socket)
 		},
 	}}
-	res, err := client.Get("http://controller/apis/proc-controller.dev/v1alpha1/controller")
+	res, err := client.Get("http://controller" + path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	content, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(content), err
+}
+
+// post asks the controller for something below the root of its API, and wants
+// status 200.
+func (r *rig) post(path string) {
+	r.t.Helper()
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", r.socket)
+		},
+	}}
+	res, err := client.Post("http://controller/apis/proc-controller.dev/v1alpha1/"+path, "", nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(&c); err != nil || res.StatusCode != http.StatusOK {
-		r.t.Fatalf("%s, %v", res.Status, err)
+	res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		r.t.Fatalf("POST %s gives %s", path, res.Status)
 	}
-	return c
 }
 
 // listed is one line of `ps -o json`.

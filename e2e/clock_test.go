@@ -16,10 +16,10 @@ func TestClockSetBackWhileItRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.flags = []string{"--scopes=off", "--delete-hold=3s"}
-	deaf := fmt.Sprintf("command: [%s]\nenv: [{name: %s, value: record-signals-deaf}, {name: %s, value: %s}]\nterminationGracePeriodSeconds: 3",
+	deaf := fmt.Sprintf("command: [%s]\nenv: [{name: %s, value: record-signals-deaf}, {name: %s, value: %s}]\nterminationGracePeriodSeconds: 10",
 		os.Args[0], payloadVariable, recorderVariable, r.file("signals"))
 	r.write("steady.yaml", agent("steady"))
-	r.write("crashes.yaml", agent("crashes", "backoff: {initial: 4s, max: 4s}"))
+	r.write("crashes.yaml", agent("crashes", "backoff: {initial: 10s, max: 10s}"))
 	r.write("stops.yaml", manifest("Agent", "stops", deaf))
 	for _, name := range []string{"held-1", "held-2"} {
 		r.write(name+".yaml", agent(name))

@@ -39,13 +39,14 @@ func TestOneShots(t *testing.T) {
 		"never-killed": {"Failed", "Error", "SIGKILL", -1},
 		"retried":      {"Completed", "Completed", "", 7},
 	} {
-		o := r.until("agent/"+name, "is "+want.phase, func(o object) bool {
-			return o.Status.Phase == want.phase && strings.Contains(o.Status.Message, want.message)
+		dies := want.phase == "Failed" || name == "retried"
+		o := r.until("agent/"+name, "is "+want.phase, func(o object) bool { // its dossier is written a little later
+			return o.Status.Phase == want.phase && strings.Contains(o.Status.Message, want.message) && (!dies || o.Status.LastDeath != nil)
 		})
 		if lt := o.Status.LastTermination; lt == nil || lt.ExitCode != want.code || lt.Reason != want.reason {
 			t.Errorf("%s: last termination %+v, want %s with %d", name, lt, want.reason, want.code)
 		}
-		if died := o.Status.LastDeath != nil; died != (want.phase == "Failed" || name == "retried") {
+		if died := o.Status.LastDeath != nil; died != dies {
 			t.Errorf("%s: last death %+v", name, o.Status.LastDeath)
 		}
 	}

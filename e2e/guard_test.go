@@ -113,7 +113,7 @@ func TestGuardEndsWholeTrees(t *testing.T) {
 	up(t, "71001", treeSize)
 	kept := up(t, "71002", treeSize)
 	r.killedWithin(10*time.Second, "71001")
-	r.unguarded(2 * time.Second)
+	r.unguarded(soon)
 	throughout(t, 500*time.Millisecond, "the Keep workload is untouched", func() error {
 		for _, p := range kept {
 			if now, ok := lookup(p.pid); !ok || now.start != p.start {
@@ -152,16 +152,16 @@ func TestGuardKeepsTheGracePeriod(t *testing.T) {
 				}
 				return nil
 			})
-			eventually(t, 3*time.Second, "it is killed", func() error {
+			eventually(t, soon, "it is killed", func() error {
 				if left := marked(r.owner); len(left) > 0 {
 					return fmt.Errorf("left: %v", left)
 				}
 				return nil
 			})
-			if took := time.Since(died); took < 2900*time.Millisecond || took > 5*time.Second {
-				t.Errorf("gone after %v, want 3 s of grace and at most 2 more", took)
+			if took := time.Since(died); took < 2900*time.Millisecond || took > 9*time.Second {
+				t.Errorf("gone after %v, want 3 s of grace, and not the 10 s of the default", took)
 			}
-			r.unguarded(2 * time.Second)
+			r.unguarded(soon)
 		})
 	}
 }
@@ -182,7 +182,10 @@ func TestGuardInScopes(t *testing.T) {
 	r.killedWithin(10*time.Second, "71005")
 	nothingButKept := func() error { return stillRuns(kept.pid) }
 	throughout(t, 300*time.Millisecond, "Keep is untouched", nothingButKept)
-	r.unguarded(2 * time.Second)
+	r.unguarded(soon)
+	if err := nothingButKept(); err != nil {
+		t.Error(err)
+	}
 	end(kept)
 }
 
@@ -233,7 +236,7 @@ func TestWaitingControllerCanBeEnded(t *testing.T) {
 	r.write("a.yaml", manifest("Agent", "stubborn",
 		"command: [sh, -c, 'trap \"\" TERM; while :; do sleep 0.2; done']\nterminationGracePeriodSeconds: 4"))
 	r.start()
-	r.running("agent/stubborn")
+	minds(t, r.running("agent/stubborn").Status.PID, syscall.SIGTERM)
 	r.crash()
 	second := r.launch()
 	eventually(t, soon, "it waits", func() error {
@@ -292,11 +295,14 @@ func TestGuardIsNoWorkload(t *testing.T) {
 	if g.sid != g.pid || g.ppid != r.pid() {
 		t.Errorf("session %d, parent %d; want its own, and the controller %d", g.sid, g.ppid, r.pid())
 	}
-	if kib := residentKiB(t, g.pid); !raceDetector && kib >= 10<<10 {
-		t.Errorf("it takes %d KiB, want less than 10 MiB", kib)
-	} else {
+	eventually(t, soon, "it is small", func() error { // what its beginning took it gives back
+		kib := residentKiB(t, g.pid)
+		if !raceDetector && kib >= 10<<10 {
+			return fmt.Errorf("it takes %d KiB, want less than 10 MiB", kib)
+		}
 		t.Logf("the guard takes %d KiB", kib)
-	}
+		return nil
+	})
 	// A scan takes a process for what it is once it is a second old.
 	throughout(t, 1500*time.Millisecond, "it is nobody's", func() error {
 		for _, p := range r.ps() {
@@ -311,11 +317,10 @@ func TestGuardIsNoWorkload(t *testing.T) {
 	if n := r.unattributed(); n != 0 {
 		t.Errorf("%d unattributed processes", n)
 	}
-	// A clean end leaves none, and the lock is free at once.
-	began := time.Now()
+	// A clean end sends it away, leaves none, and the lock is free at once.
 	r.stop()
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("the end took %v", took)
+	if strings.Contains(r.proc.stderr.String(), "does not leave") {
+		t.Error("the guard had to be killed")
 	}
 	if all := r.guards(); len(all) > 0 {
 		t.Errorf("left: %v", all)
@@ -351,7 +356,7 @@ func TestGuardWheneverTheControllerDies(t *testing.T) {
 		"in a stop with a long grace period": func(t *testing.T, r *rig) {
 			r.write("a.yaml", manifest("Agent", "slow", `command: [sh, -c, 'trap "sleep 3; exit" TERM; sleep 71009 & wait']`))
 			r.start()
-			r.running("agent/slow")
+			minds(t, r.running("agent/slow").Status.PID, syscall.SIGTERM)
 			r.signal(syscall.SIGTERM)
 			eventually(t, soon, "it stops", func() error {
 				if !strings.Contains(r.proc.stderr.String(), "stopping  ") {
@@ -391,7 +396,7 @@ func TestGuardWheneverTheControllerDies(t *testing.T) {
 				}
 				return nil
 			})
-			r.unguarded(2 * time.Second)
+			r.unguarded(soon)
 			if left := marked(r.owner); len(left) > 0 {
 				t.Errorf("left after the guard: %v", left)
 			}
@@ -418,5 +423,5 @@ func TestGuardWithoutALog(t *testing.T) {
 		}
 		return nil
 	})
-	r.unguarded(2 * time.Second)
+	r.unguarded(soon)
 }

@@ -153,7 +153,7 @@ func TestListensBeyondLoopback(t *testing.T) {
 	r := newRig(t)
 	p := r.patient("MCPServer", "a", "mcp: {}\nenv: [{name: HOST, value: 0.0.0.0}]")
 	r.start()
-	o := p.ready()
+	o := r.until(p.key, "is ready, with a warning", func(o object) bool { return o.ready() && len(o.Status.Warnings) > 0 })
 	if w := o.Status.Warnings; len(w) != 1 || w[0].Reason != "ListensBeyondLoopback" || !strings.Contains(w[0].Message, fmt.Sprint(o.Status.Ports[0].Port)) {
 		t.Errorf("warnings: %+v", w)
 	}

@@ -85,6 +85,9 @@ func build(dir string) error {
 	}
 	cmd := exec.Command("go", append(args, "./cmd/proc-controller", "./examples/clock-server")...)
 	cmd.Dir = projectDir
+	if !raceDetector {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build: %w\n%s", err, out)
 	}

@@ -29,11 +29,12 @@ func TestPortHeldByAStranger(t *testing.T) {
 	for name, address := range addresses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", address)
+			host, _, _ := net.SplitHostPort(address)
+			port := strconv.Itoa(unusedPort(t))
+			l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 			if err != nil {
-				t.Skipf("cannot listen on %s: %v", address, err)
+				t.Skipf("cannot listen on %s: %v", host, err)
 			}
-			host, port, _ := net.SplitHostPort(l.Addr().String())
 			l.Close()
 			r := newRig(t)
 			holder, signals := r.pretend(t, []string{"LISTEN_ON=" + net.JoinHostPort(host, port)}, nil...)
@@ -82,8 +83,7 @@ func TestPortHeldByAStray(t *testing.T) {
 	for name, restarted := range map[string]bool{"the same controller": false, "the next controller": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			free, number := holdPort(t)
-			free.Close()
+			number := unusedPort(t)
 			at := "127.0.0.1:" + strconv.Itoa(number)
 			r := newRig(t)
 			r.start()

@@ -117,7 +117,7 @@ func TestReapThatIsKilledMidway(t *testing.T) {
 			r.write("rec.yaml", r.recorderManifest("rec"))
 			r.start()
 			for _, key := range []string{"agent/deaf", "agent/tree", "agent/rec"} {
-				r.running(key)
+				minds(t, r.running(key).Status.PID, syscall.SIGTERM)
 			}
 			signals := r.file("rec.signals")
 			eventually(t, soon, "the recorder is ready", func() error { _, err := os.Stat(signals); return err })

@@ -23,14 +23,14 @@ func slow(name string) string {
 func TestShutdownIsParallelAndKeepsKeep(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	const stops = 5
+	const stops = 8
 	for i := range stops {
 		r.write(fmt.Sprintf("s%d.yaml", i), slow(fmt.Sprintf("s%d", i)))
 	}
 	r.write("k.yaml", agent("kept", "onControllerExit: Keep"))
 	r.start()
 	for i := range stops {
-		r.running(fmt.Sprintf("agent/s%d", i))
+		minds(t, r.running(fmt.Sprintf("agent/s%d", i)).Status.PID, syscall.SIGTERM)
 	}
 	kept := r.running("agent/kept")
 
@@ -61,13 +61,14 @@ func TestSecondSignalKills(t *testing.T) {
 		"command: [sh, -c, 'trap \"\" TERM; while :; do sleep 1; done']\nterminationGracePeriodSeconds: 600"))
 	r.start()
 	o := r.running("agent/stubborn")
+	minds(t, o.Status.PID, syscall.SIGTERM)
 	r.signal(syscall.SIGTERM)
 	throughout(t, time.Second, "the first signal waits for the grace period", func() error {
 		r.alive()
 		return stillRuns(o.Status.PID)
 	})
 	r.signal(syscall.SIGTERM)
-	if code := r.exit(5 * time.Second); code != 0 {
+	if code := r.exit(soon); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	nothingLeft(t, r.owner)
@@ -80,6 +81,7 @@ func TestGraceAndKill(t *testing.T) {
 		"command: [sh, -c, 'trap \"\" TERM; while :; do sleep 1; done']\nterminationGracePeriodSeconds: 1"))
 	r.start()
 	o := r.running("agent/stubborn")
+	minds(t, o.Status.PID, syscall.SIGTERM)
 	r.remove("a.yaml")
 	gone(t, o.Status.PID)
 	nothingLeft(t, r.owner)

@@ -196,7 +196,7 @@ func (r *rig) afterUpgrade(seconds string) {
 	kept := r.running("agent/kept")
 	up(t, seconds, treeSize)
 	r.killedWithin(10*time.Second, seconds)
-	r.unguarded(2 * time.Second)
+	r.unguarded(soon)
 	if err := stillRuns(kept.Status.PID); err != nil {
 		t.Errorf("Keep: %v", err)
 	}
@@ -279,6 +279,7 @@ func TestUpgradeInTheMiddleOfAStop(t *testing.T) {
 		`command: [sh, -c, 'trap "sleep 2; exit 5" TERM; echo up; while :; do sleep 0.1; done']`))
 	r.start()
 	before := r.running("agent/slow")
+	minds(t, before.Status.PID, syscall.SIGTERM)
 	r.write("a.yaml", agent("slow"))
 	eventually(t, soon, "it is being replaced", func() error {
 		if !strings.Contains(r.proc.stderr.String(), "stopping  ") {

@@ -45,6 +45,7 @@ func TestUserOfAWorkload(t *testing.T) {
 	r.start()
 	first := r.running("agent/a")
 	runsAs(t, first.Status.PID, "65534")
+	r.live(2)
 	p, _ := lookup(first.Status.PID)
 	if !p.has("HOME", "/nonexistent") || !p.has("USER", "nobody") {
 		t.Errorf("its environment is %q", p.env)

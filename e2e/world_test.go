@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,6 +46,24 @@ func nothingLeft(t testing.TB, owner string) {
 			return fmt.Errorf("left: %v", left)
 		}
 		return nil
+	})
+}
+
+// minds waits until a process has its own answer to a signal: a handler, or to
+// ignore it. A shell runs for a while before it comes to its trap.
+func minds(t testing.TB, pid int, sig syscall.Signal) {
+	t.Helper()
+	eventually(t, soon, fmt.Sprintf("pid %d minds %v", pid, sig), func() error {
+		for _, field := range []string{"SigCgt", "SigIgn"} {
+			mask, err := strconv.ParseUint(statusField(t, pid, field), 16, 64)
+			if err != nil {
+				return err
+			}
+			if mask&(1<<(sig-1)) != 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s does not yet", commandLine(pid))
 	})
 }
 

@@ -82,12 +82,15 @@ func pidsOf(s Snapshot) (pids []int) {
 	return pids
 }
 
+// testStall is longer than any other reading takes, also on a busy machine.
+const testStall = time.Second
+
 func TestScanSetsBlockedReadAside(t *testing.T) {
 	for _, file := range []string{"environ", "stat"} {
 		t.Run(file, func(t *testing.T) {
 			root := fakeProc(t)
 			release := block(t, filepath.Join(root, "2002", file))
-			s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: 20 * time.Millisecond})
+			s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: testStall})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +120,7 @@ func TestScanForgetsBlockedThatIsGone(t *testing.T) {
 	root := fakeProc(t)
 	dir := filepath.Join(root, "2002")
 	release := block(t, filepath.Join(dir, "environ"))
-	s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: 20 * time.Millisecond})
+	s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: testStall})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +151,7 @@ func TestScanForgetsBlockedThatIsGone(t *testing.T) {
 
 func TestScanKeepsWhatItKnowsOfBlocked(t *testing.T) {
 	root := fakeProc(t)
-	s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: 20 * time.Millisecond})
+	s, err := NewScanner(ScannerOptions{Owner: testOwner, UID: os.Geteuid(), ProcRoot: root, Stall: testStall})
 	if err != nil {
 		t.Fatal(err)
 	}

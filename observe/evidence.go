@@ -21,6 +21,7 @@ const (
 	byDescent
 	byMemory
 	byHeld    // began while the pid of the main process was still its own
+	byRoll    // the main process, by the list of those children that were not reaped
 	leads     // session leader with the start tick of the instance
 	noSubproc // the rest speaks against
 	noName

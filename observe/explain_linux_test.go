@@ -34,8 +34,7 @@ func says(t *testing.T, what string, words []string, texts ...string) {
 }
 
 func TestExplainOurs(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "spawn plain spawn bare sleep", env)
+	id, c := spawn(t, "spawn plain spawn bare sleep")
 	main := identOf(t, c.pid())
 
 	e := explained(t, c.pid(), Witness{Key: testKey, ID: id, Main: main, Ledger: true})
@@ -96,8 +95,7 @@ func TestExplainOthers(t *testing.T) {
 // TestExplainAgreesWithScan holds the verdicts of explain to those of a scan,
 // for every process that a scan has something to say of.
 func TestExplainAgreesWithScan(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "spawn plain spawn bare sleep", env)
+	id, c := spawn(t, "spawn plain spawn bare sleep")
 	start(t, "sleep", []string{spec.EnvSubprocess + "=1", spec.EnvOwner + "=" + string(testOwner)})
 	s := newScanner(t)
 	snapshot := s.Scan(t.Context(), nil, Full)

@@ -89,6 +89,7 @@ var facts = []fact{
 		opposite: said("its parent is no verified member"), other: silent,
 	},
 	{bit: byMemory, side: speaksFor, words: said("verified by an earlier scan")},
+	{bit: byRoll, side: speaksFor, words: said("was a child of the controller, not reaped yet, when that died")},
 	{bit: byHeld, side: speaksFor, words: said("began while the main process had not been reaped")},
 	{bit: unproven, side: unclear, words: said("the session or group could be a later one with the same number")},
 	{bit: reparented, side: unclear, words: said("was left to the controller by its parent")},

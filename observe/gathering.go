@@ -108,6 +108,8 @@ func (g *gathering) mainBasis(s *sighting) basis {
 		return byHandle
 	case g.witness.Ledger:
 		return byLedger
+	case g.witness.HeldUntil > 0:
+		return byRoll
 	case s.memory != nil && s.memory.shown != nil && s.memory.shown.Role == Main:
 		return s.memory.basis &^ byMarkers
 	}

@@ -34,8 +34,7 @@ func withoutDescriptors(t *testing.T, f func()) {
 
 // A process whose files cannot be opened for want of a descriptor is not gone.
 func TestScanFailsWithoutDescriptors(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "wait", env)
+	id, c := spawn(t, "wait")
 	s := newScanner(t)
 	before := only(t, scan(t, s, Full))
 	for _, depth := range []Depth{Look, Resync, Full} {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -69,16 +68,11 @@ func (h *holders) sockets(file string, wanted map[uint16]bool) error {
 		}
 		h.port[s.inode] = s.port
 		// Of several sockets the one that more can reach is told.
-		if li, ok := h.found[s.port]; !ok || isLoopback(li.Addr) {
+		if li, ok := h.found[s.port]; !ok || !li.Exposed() {
 			h.found[s.port] = Listener{Port: s.port, Listening: true, Addr: s.addr.String(), UID: s.uid}
 		}
 	})
 	return nil
-}
-
-func isLoopback(addr string) bool {
-	a, err := netip.ParseAddr(addr)
-	return err == nil && a.IsLoopback()
 }
 
 // search looks for holders among the members, and among all processes if a port

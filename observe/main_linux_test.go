@@ -84,6 +84,7 @@ type child struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	started []int // what it told
+	stopped bool
 }
 
 // start starts the test binary in a role, with exactly the given environment,
@@ -134,6 +135,10 @@ func (c *child) pid() int { return c.cmd.Process.Pid }
 
 // stop ends the child and all that it has started, by closing their input.
 func (c *child) stop() {
+	if c.stopped {
+		return
+	}
+	c.stopped = true
 	_ = c.stdin.Close()
 	for _, pid := range append([]int{c.pid()}, c.started...) {
 		awaitEnd(c.t, pid)
@@ -161,6 +166,23 @@ func awaitEnd(t *testing.T, pid int) {
 const testOwner = spec.Owner("observe-test-1234abcd")
 
 var testKey = spec.Key{Kind: spec.KindAgent, Name: "worker"}
+
+// spawn starts the test binary in a role as the main process of a new instance: with
+// its markers, and a start tick that goes with its name. On a busy machine that can
+// take more than one try.
+func spawn(t *testing.T, role string, change ...func(*exec.Cmd)) (spec.Instance, *child) {
+	t.Helper()
+	for range 50 {
+		id, env := marked(t)
+		c := start(t, role, env, change...)
+		if tick, _ := id.Tick(); identOf(t, c.pid()).Start-tick <= maxStartTicks {
+			return id, c
+		}
+		c.stop()
+	}
+	t.Fatal("no process began within two ticks of its name")
+	return "", nil
+}
 
 // marked is the environment of an instance that is spawned now.
 func marked(t *testing.T) (spec.Instance, []string) {

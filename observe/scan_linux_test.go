@@ -16,8 +16,7 @@ import (
 )
 
 func TestScanFindsMainAndDescendants(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "spawn plain spawn session spawn plain sleep", env)
+	id, c := spawn(t, "spawn plain spawn session spawn plain sleep")
 	in := only(t, scan(t, newScanner(t), Full))
 	if in.ID != id || in.Main == nil || in.Main.PID != c.pid() || in.Main.Role != Main || in.Main.Verdict != Ours {
 		t.Fatalf("main process: %+v of %v", in.Main, in.ID)
@@ -44,8 +43,7 @@ func TestScanFindsClearedMembersByWitness(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, env := marked(t)
-			c := start(t, tt.role, env)
+			_, c := spawn(t, tt.role)
 			in := only(t, scan(t, newScanner(t), Full))
 			if len(in.Members) != len(c.started) {
 				t.Fatalf("%d members, want %d", len(in.Members), len(c.started))
@@ -59,8 +57,7 @@ func TestScanFindsClearedMembersByWitness(t *testing.T) {
 }
 
 func TestScanRemembersOrphanOfClearedEnviron(t *testing.T) {
-	_, env := marked(t)
-	c := start(t, "spawn plain spawn bare+session exit 0", env)
+	_, c := spawn(t, "spawn plain spawn bare+session exit 0")
 	s := newScanner(t)
 	before := only(t, scan(t, s, Full))
 	orphan, parent := c.started[1], c.started[0]
@@ -78,8 +75,7 @@ func TestScanRemembersOrphanOfClearedEnviron(t *testing.T) {
 }
 
 func TestScanAfterEndOfMain(t *testing.T) {
-	_, env := marked(t)
-	c := start(t, "spawn bare sleep", env)
+	_, c := spawn(t, "spawn bare sleep")
 	s := newScanner(t)
 	s.table.sights.settle = 0 // nothing is read again for being young
 	live := only(t, scan(t, s, Full))
@@ -107,8 +103,7 @@ func TestScanAfterEndOfMain(t *testing.T) {
 }
 
 func TestScanProvesTheEndInOneLook(t *testing.T) {
-	_, env := marked(t)
-	c := start(t, "spawn plain sleep", env)
+	_, c := spawn(t, "spawn plain sleep")
 	s := newScanner(t)
 	s.table.sights.settle = 0
 	only(t, scan(t, s, Full))
@@ -123,8 +118,7 @@ func TestScanProvesTheEndInOneLook(t *testing.T) {
 }
 
 func TestScanWithoutMemoryDoubtsSessionOfDeadMain(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "spawn bare sleep", env)
+	id, c := spawn(t, "spawn bare sleep")
 	main := identOf(t, c.pid())
 	kill(t, c.pid())
 	_, _ = c.cmd.Process.Wait()
@@ -199,7 +193,7 @@ func TestScanTestsUserAndNamespace(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, env := marked(t)
+			_, env := marked(t) // when it began is nothing to them
 			c := start(t, "sleep", env, tt.change)
 			snap := scan(t, newScanner(t), Full)
 			p := byPID(snap.Others, c.pid())
@@ -209,8 +203,7 @@ func TestScanTestsUserAndNamespace(t *testing.T) {
 		})
 	}
 	t.Run("namespace below a verified main process", func(t *testing.T) {
-		_, env := marked(t)
-		c := start(t, "spawn session+namespace sleep", env)
+		_, c := spawn(t, "spawn session+namespace sleep")
 		in := only(t, scan(t, newScanner(t), Full))
 		if p := byPID(in.Members, c.started[0]); p == nil || p.Verdict != Ours || p.Role != Descendant {
 			t.Errorf("sandboxed member: %+v", p)
@@ -250,8 +243,7 @@ func TestScanShowsUnattributed(t *testing.T) {
 func TestScanByOrdinaryUser(t *testing.T) {
 	const others = "OBSERVE_TEST_OTHERS"
 	if pid, _ := strconv.Atoi(os.Getenv(others)); pid != 0 {
-		_, env := marked(t)
-		c := start(t, "spawn session sleep", env)
+		_, c := spawn(t, "spawn session sleep")
 		s := newScanner(t)
 		for _, depth := range []Depth{Full, Look, Resync} {
 			snap := scan(t, s, depth)
@@ -267,8 +259,7 @@ func TestScanByOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start processes of two users")
 	}
-	_, env := marked(t)
-	root := start(t, "sleep", env)
+	_, root := spawn(t, "sleep")
 	cmd := exec.Command(copyOfSelf(t), "-test.run", "^TestScanByOrdinaryUser$", "-test.v")
 	cmd.Env = append(os.Environ(), fmt.Sprint(others, "=", root.pid()))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -282,8 +273,7 @@ func TestScanByOrdinaryUser(t *testing.T) {
 func TestScanIsRightAtEveryDepth(t *testing.T) {
 	s := newScanner(t)
 	scan(t, s, Full)
-	_, env := marked(t)
-	c := start(t, "spawn plain sleep", env)
+	_, c := spawn(t, "spawn plain sleep")
 	for _, depth := range []Depth{Look, Look, Resync, Full, Look} {
 		in := only(t, scan(t, s, depth))
 		if in.Main == nil || in.Main.PID != c.pid() || byPID(in.Members, c.started[0]) == nil {
@@ -293,8 +283,7 @@ func TestScanIsRightAtEveryDepth(t *testing.T) {
 }
 
 func TestScanKeepsWhatHasNotChanged(t *testing.T) {
-	_, env := marked(t)
-	start(t, "spawn plain sleep", env)
+	spawn(t, "spawn plain sleep")
 	s := newScanner(t)
 	a := only(t, scan(t, s, Full))
 	b := only(t, scan(t, s, Look))

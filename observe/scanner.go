@@ -96,7 +96,7 @@ func (s *Scanner) Scan(ctx context.Context, known []Witness, depth Depth) Snapsh
 	}
 	s.complete, s.stale = true, false
 	s.last.Complete, s.last.Began, s.last.Err = true, began, nil
-	s.last.Blocked = s.table.blocked()
+	s.last.Blocked, s.last.Processes = s.table.blocked(), len(s.table.rows)
 	return s.last
 }
 

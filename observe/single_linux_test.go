@@ -20,8 +20,7 @@ import (
 )
 
 func TestConfirm(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "spawn plain spawn bare sleep", env)
+	id, c := spawn(t, "spawn plain spawn bare sleep")
 	main := identOf(t, c.pid())
 	plain, bare := identOf(t, c.started[0]), identOf(t, c.started[1])
 	claim := Claim{Owner: testOwner, UID: os.Geteuid(), Key: testKey, Instance: id, Main: main}
@@ -123,8 +122,7 @@ func TestExitStatus(t *testing.T) {
 }
 
 func TestReadProcess(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "sleep", env)
+	id, c := spawn(t, "sleep")
 	p, err := ReadProcess(c.pid())
 	if err != nil {
 		t.Fatal(err)
@@ -256,8 +254,7 @@ func TestOwnerAlive(t *testing.T) {
 }
 
 func TestScanAll(t *testing.T) {
-	id, env := marked(t)
-	c := start(t, "spawn bare sleep", env)
+	id, c := spawn(t, "spawn bare sleep")
 	other := start(t, "sleep", markers(testKey, "observe-other-owner", spec.NewInstance("o", BootTick())))
 	fake := start(t, "sleep", []string{spec.EnvSubprocess + "=1"})
 	all, err := ScanAll(t.Context(), Viewpoint{UID: os.Geteuid()})

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/proc-controller/proc-controller/spec"
@@ -28,6 +29,8 @@ type Snapshot struct {
 	// that are Ours came from something that we have started: they may be ended
 	// with it.
 	Unattributed []*Process
+	// Processes counts what the process table held, of whomever.
+	Processes int
 	// Unreadable counts processes that could not be read and that no witness
 	// connects with us. They block nothing.
 	Unreadable int
@@ -120,6 +123,13 @@ type Listener struct {
 	Command string // of the first holder
 	UID     uint32
 	User    string // name of UID; the number where it has none
+}
+
+// Exposed says that other machines can reach it: it listens on more than the
+// loopback addresses.
+func (l Listener) Exposed() bool {
+	addr, err := netip.ParseAddr(l.Addr)
+	return err == nil && !addr.IsLoopback()
 }
 
 // Exit is the end of a main process.

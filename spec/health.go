@@ -6,12 +6,16 @@ import "time"
 // the first five fields says how. The fields and defaults are those of a Pod's
 // container probe.
 type Probe struct {
-	Exec      *ExecAction      `json:"exec,omitempty"`
-	HTTPGet   *HTTPGetAction   `json:"httpGet,omitempty"`
+	// Exec runs a command.
+	Exec *ExecAction `json:"exec,omitempty"`
+	// HTTPGet asks for a page.
+	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
+	// TCPSocket opens a connection.
 	TCPSocket *TCPSocketAction `json:"tcpSocket,omitempty"`
-	// MCP and A2A speak the protocol. What they leave out is taken from the
-	// fields of the same name in the spec.
+	// MCP speaks the protocol: a handshake, and a list of the tools. What is left out
+	// is taken from spec.mcp.
 	MCP *MCP `json:"mcp,omitempty"`
+	// A2A asks for the card of the agent. What is left out is taken from spec.a2a.
 	A2A *A2A `json:"a2a,omitempty"`
 
 	// InitialDelaySeconds pass before the first attempt. Default 0.
@@ -40,6 +44,7 @@ func (p *Probe) Timeout() time.Duration { return time.Duration(p.TimeoutSeconds)
 // ExecAction runs a command with the environment and the directory of the
 // workload. Exit code 0 is success.
 type ExecAction struct {
+	// Command is the program and its arguments; no shell is in between.
 	Command []string `json:"command"`
 }
 
@@ -47,20 +52,23 @@ type ExecAction struct {
 type HTTPGetAction struct {
 	// Path begins with a slash. Default /.
 	Path string `json:"path,omitempty"`
-	// Port is the name of a declared port, or a number; see PortMap.Resolve.
-	// Default: the only one, or the one named http, or the one without a name.
+	// Port is the name of a declared port, or a number. Default: the only one, or the
+	// one named http, or the one without a name.
+	//
+	// See PortMap.Resolve.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Host is what is connected to. Default 127.0.0.1.
 	Host string `json:"host,omitempty"`
 	// Scheme is HTTP or HTTPS; a certificate is not checked. Default HTTP.
-	Scheme      Scheme       `json:"scheme,omitempty"`
+	Scheme Scheme `json:"scheme,omitempty"`
+	// HTTPHeaders are sent along.
 	HTTPHeaders []HTTPHeader `json:"httpHeaders,omitempty"`
 }
 
 // Scheme is how a page is asked for.
 type Scheme string
 
-// The schemes.
+// HTTP, or HTTPS without a look at the certificate.
 const (
 	SchemeHTTP  Scheme = "HTTP"
 	SchemeHTTPS Scheme = "HTTPS"
@@ -68,14 +76,18 @@ const (
 
 // HTTPHeader is one header of a request.
 type HTTPHeader struct {
-	Name  string `json:"name"`
+	// Name of the header.
+	Name string `json:"name"`
+	// Value is one line.
 	Value string `json:"value"`
 }
 
 // TCPSocketAction opens a connection, and closes it.
 type TCPSocketAction struct {
-	// Port is the name of a declared port, or a number; see PortMap.Resolve.
-	// Default: the only one, or the one named http, or the one without a name.
+	// Port is the name of a declared port, or a number. Default: the only one, or the
+	// one named http, or the one without a name.
+	//
+	// See PortMap.Resolve.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Host is what is connected to. Default 127.0.0.1.
 	Host string `json:"host,omitempty"`
@@ -83,22 +95,23 @@ type TCPSocketAction struct {
 
 // MCP is how an MCP server is spoken to.
 type MCP struct {
-	// Transport is http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05).
-	// Default http.
+	// Transport is how the messages travel. Default http.
 	Transport Transport `json:"transport,omitempty"`
-	// Port is the name of a declared port, or a number; see PortMap.Resolve.
-	// Default: the only one, or the one named http, or the one without a name.
+	// Port is the name of a declared port, or a number. Default: the only one, or the
+	// one named http, or the one without a name.
+	//
+	// See PortMap.Resolve.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Path of the endpoint. Default /mcp, for sse /sse.
 	Path string `json:"path,omitempty"`
-	// Protocol is the era, where it need not be found out. Default Auto.
+	// Protocol is the era of MCP that the server is spoken to in. Default Auto.
 	Protocol Protocol `json:"protocol,omitempty"`
 }
 
 // Transport is how the messages of MCP travel.
 type Transport string
 
-// The transports.
+// http is Streamable HTTP, sse is HTTP+SSE of 2024-11-05.
 const (
 	TransportHTTP Transport = "http"
 	TransportSSE  Transport = "sse"
@@ -107,7 +120,7 @@ const (
 // Protocol is the era of MCP that a server is spoken to in.
 type Protocol string
 
-// Auto finds it out.
+// Auto: it is found out. Legacy: with a session (initialize). Modern: without.
 const (
 	ProtocolAuto   Protocol = "Auto"
 	ProtocolLegacy Protocol = "Legacy"
@@ -116,8 +129,10 @@ const (
 
 // A2A is where an agent shows its card.
 type A2A struct {
-	// Port is the name of a declared port, or a number; see PortMap.Resolve.
-	// Default: the only one, or the one named http, or the one without a name.
+	// Port is the name of a declared port, or a number. Default: the only one, or the
+	// one named http, or the one without a name.
+	//
+	// See PortMap.Resolve.
 	Port string `json:"port,omitempty" unquoted:"number"`
 	// Path of the card. Default: /.well-known/agent-card.json, and where that is
 	// not found /.well-known/agent.json.
@@ -126,7 +141,9 @@ type A2A struct {
 
 // Dependency is a workload that has to be there first.
 type Dependency struct {
-	Kind Kind   `json:"kind"`
+	// Kind of the other workload.
+	Kind Kind `json:"kind"`
+	// Name of the other workload.
 	Name string `json:"name"`
 	// Condition is what has to be true of it. Default Ready.
 	Condition DependencyCondition `json:"condition,omitempty"`
@@ -140,7 +157,7 @@ func (d *Dependency) Key() Key { return Key{d.Kind, d.Name} }
 // DependencyCondition is what has to be true of a dependency.
 type DependencyCondition string
 
-// The conditions: its program runs, it can be used, it has done its work.
+// Started: its program runs. Ready: it can be used. Completed: it has done its work.
 const (
 	DependencyStarted   DependencyCondition = "Started"
 	DependencyReady     DependencyCondition = "Ready"
@@ -150,7 +167,7 @@ const (
 // OnRestart says what a new start of a dependency means for its dependents.
 type OnRestart string
 
-// The answers.
+// Ignore: nothing. Restart: this workload is started anew, too.
 const (
 	OnRestartIgnore  OnRestart = "Ignore"
 	OnRestartRestart OnRestart = "Restart"
@@ -158,6 +175,7 @@ const (
 
 // ServerRef names an MCPServer.
 type ServerRef struct {
+	// Name of an MCPServer.
 	Name string `json:"name"`
 }
 
@@ -187,7 +205,7 @@ next:
 
 // Strategy is how a new program takes the place of the former one.
 type Strategy struct {
-	// Type defaults to Recreate.
+	// Type of the replacement. Default Recreate.
 	Type StrategyType `json:"type,omitempty"`
 	// ProgressDeadlineSeconds is how long a new instance may take to be ready
 	// beside the former one. Default 60; only for BlueGreen.
@@ -197,8 +215,8 @@ type Strategy struct {
 // StrategyType names a strategy.
 type StrategyType string
 
-// Recreate stops the former one first. BlueGreen starts the new one beside it,
-// and stops the former one once the new one is ready.
+// Recreate: the former one is stopped first. BlueGreen: the new one is started
+// beside it, and the former one is stopped once the new one is ready.
 const (
 	Recreate  StrategyType = "Recreate"
 	BlueGreen StrategyType = "BlueGreen"
@@ -212,6 +230,8 @@ type Lifecycle struct {
 
 // Hook is one action. Exactly one field is set.
 type Hook struct {
-	Exec    *ExecAction    `json:"exec,omitempty"`
+	// Exec runs a command.
+	Exec *ExecAction `json:"exec,omitempty"`
+	// HTTPGet asks for a page.
 	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
 }

@@ -16,7 +16,7 @@ const (
 // Kind is the kind of a workload.
 type Kind string
 
-// The kinds that a manifest may have.
+// Agent: a program that uses servers. MCPServer: one that speaks MCP.
 const (
 	KindAgent     Kind = "Agent"
 	KindMCPServer Kind = "MCPServer"

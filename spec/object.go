@@ -3,15 +3,26 @@ package spec
 import "reflect"
 
 // Object is one manifest document: a workload that should run.
+//
+// The first paragraph of the comments on these types and on their fields is what
+// users are told of them, by "explain", by their editor and in docs/manifests.md:
+// run hack/generate after a change. What follows is for readers of the code.
+//
 // After Decode every defaulted field is filled in, and nothing changes it again.
 //
 // The tag unquoted:"number" marks text that may also be written as a plain
 // number, as a Kubernetes user writes quantities.
 type Object struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       Kind     `json:"kind"`
-	Metadata   Metadata `json:"metadata"`
-	Spec       Spec     `json:"spec"`
+	// APIVersion is proc-controller.dev/v1alpha1. An object of another API group is
+	// skipped.
+	APIVersion string `json:"apiVersion"`
+	// Kind is Agent or MCPServer. Together with the name it says which workload this
+	// is: another kind is another workload.
+	Kind Kind `json:"kind"`
+	// Metadata names and labels the workload.
+	Metadata Metadata `json:"metadata"`
+	// Spec says what is to run, and how.
+	Spec Spec `json:"spec"`
 }
 
 // Key is the identity of the workload.
@@ -23,25 +34,35 @@ func (o *Object) Equal(p *Object) bool { return reflect.DeepEqual(o, p) }
 
 // Metadata is the part of a manifest that names and labels.
 type Metadata struct {
-	Name        string            `json:"name"`
-	Labels      map[string]string `json:"labels,omitempty"`
+	// Name is a DNS label: at most 63 lower-case letters, digits and dashes, with a
+	// letter or digit at both ends. Another name is another workload.
+	Name string `json:"name"`
+	// Labels are what workloads are selected by, as in Kubernetes.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations are for people and tools; at most 256 KiB together.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // Spec is what the user wants. Field names follow the Pod's container where it
-// has one; the defaults stand in Defaulted.
+// has one.
+//
+// The defaults stand in Defaulted.
 type Spec struct {
-	// Command is the program and its first arguments. Required.
+	// Command is the program and its first arguments. A program without a slash is
+	// looked for in the PATH of the workload. $(NAME) is replaced by the value of a
+	// variable.
 	Command []string `json:"command"`
-	// Args are appended to Command.
+	// Args are appended to Command. $(NAME) is replaced as there.
 	Args []string `json:"args,omitempty"`
-	// WorkingDir is the child's directory; relative means relative to the
-	// manifest's directory, ~ is the home directory. Default: the manifest's
+	// WorkingDir is the directory that the program runs in; relative means relative
+	// to the manifest's directory, ~ is the home directory. Default: the manifest's
 	// directory.
 	WorkingDir string `json:"workingDir,omitempty"`
-	// Env are variables set for the child, in order; later ones win.
+	// Env are variables set for the workload, in order; later ones win, and may
+	// refer to earlier ones as $(NAME).
 	Env []EnvVar `json:"env,omitempty"`
-	// EnvFrom are env files; Env wins over them, a later file over an earlier.
+	// EnvFrom are files of NAME=value lines; Env wins over them, a later file over
+	// an earlier one. What is in them counts: a change of it restarts.
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty"`
 	// InheritEnv are names or globs of what is taken from the controller's own
 	// environment. Default: everything ("*"). An empty list takes nothing.
@@ -51,18 +72,22 @@ type Spec struct {
 	User string `json:"user,omitempty" unquoted:"number"`
 	// Ports are the TCP ports that the workload listens on.
 	Ports []Port `json:"ports,omitempty"`
-	// Replicas is the number of main processes wanted. Default 1.
+	// Replicas is the number of main processes wanted. Default 1. With more than
+	// one, ports have to be 0.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Suspend stops the workload and keeps it stopped.
 	Suspend bool `json:"suspend,omitempty"`
-	// RestartPolicy says after which exits the workload is started again.
+	// RestartPolicy says after which exits the workload is started again. Default
+	// Always.
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitempty"`
 	// Backoff spaces the starts after crashes.
 	Backoff Backoff `json:"backoff"`
-	// StopSignal is sent first when the workload is stopped. Default SIGTERM.
+	// StopSignal is sent first when the workload is stopped, written as SIGTERM, TERM
+	// or 15. Default SIGTERM.
+	//
 	// After Decode it is in the form SIGTERM.
 	StopSignal string `json:"stopSignal,omitempty" unquoted:"number"`
-	// TerminationGracePeriodSeconds passes between the stop signal and SIGKILL.
+	// TerminationGracePeriodSeconds pass between the stop signal and SIGKILL.
 	// Default 10.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
 	// OnControllerExit says what becomes of the workload when the controller
@@ -98,65 +123,88 @@ type Spec struct {
 	Strategy Strategy `json:"strategy,omitzero"`
 	// Lifecycle are actions at turns of the workload's life.
 	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
-	// SuccessExitCodes are exit codes that mean success beside 0.
+	// SuccessExitCodes are exit codes, 1 to 255, that mean success beside 0.
 	SuccessExitCodes []int32 `json:"successExitCodes,omitempty"`
 }
 
 // EnvVar is one variable: a value, or a file that holds it.
 type EnvVar struct {
-	Name      string        `json:"name"`
-	Value     string        `json:"value,omitempty"`
+	// Name of the variable. Those that the controller sets itself (PROC_CONTROLLER_…,
+	// AGENT_NAME, MCP_SERVICE_ID) are not allowed.
+	Name string `json:"name"`
+	// Value is the text. $(NAME) is replaced by the value of another variable; $$ is
+	// one dollar sign.
+	Value string `json:"value,omitempty"`
+	// ValueFrom is where the value is read from instead.
 	ValueFrom *EnvVarSource `json:"valueFrom,omitempty"`
 }
 
 // EnvVarSource is where the value of a variable comes from.
 type EnvVarSource struct {
+	// File holds the value and nothing else; a line end after it does not count. A
+	// change of what is in it restarts.
 	File *FileSource `json:"file,omitempty"`
 }
 
 // EnvFromSource is a file of NAME=value lines.
 type EnvFromSource struct {
+	// File has a variable on each line. Blank lines and those that begin with # are
+	// passed over; nothing in it is replaced.
 	File *FileSource `json:"file,omitempty"`
 }
 
 // FileSource is a path, relative to the manifest's directory or under ~.
 type FileSource struct {
+	// Path of the file.
 	Path string `json:"path"`
 	// Optional makes a missing file the same as an empty one.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Port is a TCP port. Port 0 lets the controller choose a free one.
+// Port is a TCP port that the workload listens on.
 type Port struct {
+	// Name tells several ports apart. A port named http is $PORT_HTTP and
+	// $(PORT_HTTP) to the workload; the first is $PORT, too.
 	Name string `json:"name,omitempty"`
-	Port int32  `json:"port"`
+	// Port is the number, or 0 for a free one, which tends to be the same at each
+	// start.
+	Port int32 `json:"port"`
 }
 
 // Backoff is how starts are spaced after crashes: Initial × Factor^(n-1), at
 // most Max; the count n returns to nothing after ResetAfter of running.
 type Backoff struct {
-	Initial    Duration `json:"initial"`
-	Max        Duration `json:"max"`
-	Factor     float64  `json:"factor"`
+	// Initial is the pause after the first crash.
+	Initial Duration `json:"initial"`
+	// Max is the longest pause.
+	Max Duration `json:"max"`
+	// Factor is what the pause grows by with each crash; at least 1.
+	Factor float64 `json:"factor"`
+	// ResetAfter is how long it has to run to have no crashes counted any more.
 	ResetAfter Duration `json:"resetAfter"`
 }
 
 // Resources are the limits of a workload's scope.
 type Resources struct {
+	// Limits are what all processes of an instance may use together.
 	Limits Limits `json:"limits,omitzero"`
 }
 
 // Limits are Kubernetes quantities; empty means no limit.
 type Limits struct {
-	Memory string `json:"memory,omitempty" unquoted:"number"` // bytes: 512Mi, 1Gi
-	CPU    string `json:"cpu,omitempty" unquoted:"number"`    // cores: "1.5", 500m
-	PIDs   *int64 `json:"pids,omitempty"`                     // processes and threads
+	// Memory in bytes: 512Mi, 1Gi. Beyond it the kernel ends a process.
+	Memory string `json:"memory,omitempty" unquoted:"number"`
+	// CPU is the number of cores: 1.5, 500m.
+	CPU string `json:"cpu,omitempty" unquoted:"number"`
+	// PIDs is the number of processes and threads.
+	PIDs *int64 `json:"pids,omitempty"`
 }
 
 // RestartPolicy says after which exits a workload is started again.
 type RestartPolicy string
 
-// The restart policies.
+// Always: after every exit. OnFailure: after a failure, not after success. Never:
+// after none.
 const (
 	RestartAlways    RestartPolicy = "Always"
 	RestartOnFailure RestartPolicy = "OnFailure"
@@ -166,7 +214,8 @@ const (
 // OnControllerExit says what becomes of a workload when the controller ends.
 type OnControllerExit string
 
-// Stop dies with the controller; Keep lives on and is adopted by the next.
+// Stop: it is stopped with the controller, and if that is killed, too. Keep: it
+// lives on, and the next controller adopts it.
 const (
 	ExitStop OnControllerExit = "Stop"
 	ExitKeep OnControllerExit = "Keep"
@@ -175,7 +224,8 @@ const (
 // KillMode says how far a stop reaches.
 type KillMode string
 
-// Tree stops every member; Group leaves what left both group and session.
+// Tree: every process that was started by the workload is stopped. Group: what has
+// left both its group and its session is left running.
 const (
 	KillTree  KillMode = "Tree"
 	KillGroup KillMode = "Group"
@@ -184,7 +234,7 @@ const (
 // ScopePolicy says whether a workload must have a cgroup of its own.
 type ScopePolicy string
 
-// The scope policies.
+// Auto: where one can be had. Required: it is not started without. Off: none.
 const (
 	ScopeAuto     ScopePolicy = "Auto"
 	ScopeRequired ScopePolicy = "Required"

@@ -158,8 +158,8 @@ func TestFailingWrapperIsToldAtOnce(t *testing.T) {
 	if !errors.Is(err, ErrNotInside) || !strings.Contains(err.Error(), "systemd-run failed") {
 		t.Errorf("Verify: %v", err)
 	}
-	if took := time.Since(began); took > verifyWithin/2 {
-		t.Errorf("that took %v", took)
+	if took := time.Since(began); took >= verifyWithin {
+		t.Errorf("that took %v: its time was waited out", took)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestManagerThatHangsAfterTheProbe(t *testing.T) {
 	if !errors.Is(err, ErrNotInside) || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("Verify: %v", err)
 	}
-	if took := time.Since(began); took < verifyWithin || took > verifyWithin+2*time.Second {
+	if took := time.Since(began); took < verifyWithin || took > 3*verifyWithin {
 		t.Errorf("Verify took %v, its bound being %v", took, verifyWithin)
 	}
 }
@@ -236,7 +236,7 @@ func TestHangingManagerDelaysEachStartByItself(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if took := time.Since(began); took < probeWithin || took > probeWithin+2*time.Second {
+	if took := time.Since(began); took < probeWithin || took > 5*probeWithin {
 		t.Errorf("30 starts took %v, the bound of each being %v", took, probeWithin)
 	}
 	if after := children(t); after != before {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"os"
 
 	"github.com/go-logr/logr"
@@ -12,6 +13,7 @@ import (
 	"github.com/proc-controller/proc-controller/actuate/scope"
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/controller/api"
+	"github.com/proc-controller/proc-controller/controller/metrics"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/observe/probe"
 	"github.com/proc-controller/proc-controller/spec"
@@ -34,6 +36,7 @@ type machine struct {
 	guard      *actuate.Guard // nil where there is none
 	prober     *probe.Prober
 	controller *controller.Controller
+	metrics    *metrics.Metrics
 	server     *api.Server
 	around     surroundings
 	// closers undo what was opened, the last first.
@@ -94,9 +97,10 @@ func (m *machine) open(f *runFlags) error {
 	}
 	m.closing(func() { scanner.Close() })
 	m.postGuard(f, state, mode)
+	m.metrics = metrics.New()
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator, Prober: m.prober,
-		Deaths: m.records.deaths, Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
+		Deaths: m.records.deaths, Instruments: m.metrics, Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
 		HandedOver: m.heirloom != nil,
 		Boot:       observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
@@ -114,10 +118,21 @@ func (m *machine) open(f *runFlags) error {
 // services are what the API has to offer.
 func (m *machine) services() api.Services {
 	return api.Services{
-		Viewer: m.controller, Changes: m.controller, Events: m.records.events, Operator: operator{m.controller, m},
-		Meter: observe.Meter{},
-		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
+		Viewer:   m.controller,
+		Changes:  m.controller,
+		Events:   m.records.events,
+		Operator: operator{m.controller, m},
+		Meter:    observe.Meter{},
+		Metrics:  m.metricsHandler(),
+		Image:    api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
 	}
+}
+
+// metricsHandler answers Prometheus.
+func (m *machine) metricsHandler() http.Handler {
+	return m.metrics.Handler(metrics.Options{
+		Viewer: m.controller, Usage: observe.Meter{}, Version: thisVersion().Version, Owner: m.place.owner,
+	})
 }
 
 // postGuard starts the guard, before anything that it would have to look after.
@@ -188,7 +203,11 @@ func (m *machine) openSource(f *runFlags, memory source.Memory) (err error) {
 	if hold == 0 {
 		hold = -1 // asked for: nothing is held
 	}
+	if f.linked != nil {
+		memory = nil
+	}
 	m.source, err = source.New(source.Options{
+		Places: f.linked, NoneKept: f.linked != nil,
 		Dir: m.place.manifests, Home: os.Getenv("HOME"), UID: m.place.uid, TrustUIDs: f.trustUIDs,
 		DeleteHold: hold, Memory: memory, Log: m.log,
 	})

@@ -17,31 +17,48 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// newExplain is the verb that says whose one process is, and why.
+// newExplain is the verb that says whose one process is, and why, and what a field
+// of a manifest is for.
 func newExplain(std streams, at *placeFlags) *cobra.Command {
 	var output string
+	var recursive bool
 	cmd := &cobra.Command{
-		Use:   "explain PID",
-		Short: "Say whose a process is, on what evidence, and what is done with it",
+		Use:   "explain PID|FIELD",
+		Short: "Say whose a process is and why, or what a field of a manifest is for",
 		Long: `Say of one process whose it is taken to be, with each piece of evidence for and
 against it: the markers one by one, user, PID namespace, session, group, scope,
 descent and ledger, and what could not be read.
 
 Then say what its controller does with it and why: that one is asked if it runs.
 If it does not, say what a controller with these flags would do. Nothing of the
-process's environment is shown but its markers.`,
+process's environment is shown but its markers.
+
+Or say what a field of a manifest is for: its type, its default, the fields in it,
+and whether a change of it restarts what runs. FIELD is a path such as
+spec.backoff.max or spec.env.valueFrom, also below a kind: mcpserver.spec.mcp.`,
 		Example: `  proc-controller explain 4711
   proc-controller explain $(pgrep -n node) --manifests ./manifests
-  proc-controller explain 4711 -o json | jq '.verdict, .against'`,
+  proc-controller explain 4711 -o json | jq '.verdict, .against'
+  proc-controller explain spec.backoff
+  proc-controller explain mcpserver --recursive`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return misused(cmd, "explain takes one argument, the number of a process")
+			if len(args) > 1 {
+				return misused(cmd, "explain takes one argument, the number of a process or a field of a manifest")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneOf(cmd, "output", output, "json"); err != nil {
 				return err
+			}
+			switch {
+			case len(args) == 0:
+				fmt.Fprint(std.out, explainWays)
+				return nil
+			case !isPID(args[0]):
+				return explainField(cmd, std, args[0], output, recursive)
+			case recursive:
+				return misused(cmd, "--recursive is for the fields of a manifest")
 			}
 			pid, err := parsePID(cmd, args[0])
 			if err != nil {
@@ -50,8 +67,9 @@ process's environment is shown but its markers.`,
 			return explain(cmd.Context(), std, at, pid, output)
 		},
 	}
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.ValidArgsFunction = completeFields
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FORMAT` of the output: json (default text)")
+	cmd.Flags().BoolVar(&recursive, "recursive", false, "show the fields in a field, and those in them, as a tree")
 	completeWords(cmd, "output", "json")
 	return cmd
 }
@@ -64,7 +82,7 @@ func parsePID(cmd *cobra.Command, arg string) (int, error) {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, fmt.Errorf("no process has the number %s", arg)
 	case err != nil:
-		return 0, misused(cmd, "cannot explain %q: only processes can be explained, by their number", arg)
+		return 0, misused(cmd, "cannot explain %q: it is not the number of a process", arg)
 	case pid <= 0:
 		return 0, misused(cmd, "cannot explain %d: the numbers of processes begin with 1", pid)
 	}

@@ -19,6 +19,15 @@ const (
 // what went wrong.
 var errSaid = errors.New("already said")
 
+// endedWith ends a verb that has said what there was to say with an exit code of
+// its own.
+type endedWith int
+
+func (e endedWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// Is says that nothing is to be added.
+func (endedWith) Is(target error) bool { return target == errSaid }
+
 // usageError is a command line that cannot be understood.
 type usageError struct{ msg string }
 
@@ -32,7 +41,10 @@ func misused(cmd *cobra.Command, format string, args ...any) error {
 // exitCode gives the exit code that stands for err.
 func exitCode(err error) int {
 	var wrong *usageError
+	var code endedWith
 	switch {
+	case errors.As(err, &code):
+		return int(code)
 	case err == nil:
 		return exitDone
 	case errors.As(err, &wrong):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -74,10 +75,7 @@ func (r *guardReap) open() error {
 	}
 	r.closing(func() { scanner.Close() })
 	r.observer.Observer, r.observer.until = scanner, r.until
-	r.observer.held = make(map[observe.Ident]bool, len(children))
-	for _, id := range children {
-		r.observer.held[id] = true
-	}
+	r.observer.children = children
 	actuator, err := actuate.New(actuate.Options{
 		Owner: r.brief.Owner, UID: r.brief.UID, StateDir: r.brief.State, Home: os.Getenv("HOME"),
 		Environ: os.Environ(), Scopes: scope.Mode(r.brief.Scopes), Log: r.log,
@@ -151,22 +149,18 @@ func nothingWanted() noManifests {
 func (c noManifests) Sets() <-chan *spec.Set { return c }
 
 // reapObserver adds to what the ledger knows that the children of the controller
-// kept their pids until it died, and counts what is to go.
+// kept their pids until it died, and those that it does not know yet. It counts
+// what is to go.
 type reapObserver struct {
 	controller.Observer
-	until uint64
-	held  map[observe.Ident]bool
-	left  atomic.Int64
+	until    uint64
+	children []observe.Witness
+	left     atomic.Int64
 }
 
 // Scan is the scan of the observer, with better witnesses.
 func (o *reapObserver) Scan(ctx context.Context, known []observe.Witness, depth observe.Depth) observe.Snapshot {
-	for i := range known {
-		if o.held[known[i].Main] {
-			known[i].HeldUntil = o.until
-		}
-	}
-	s := o.Observer.Scan(ctx, known, depth)
+	s := o.Observer.Scan(ctx, o.better(known), depth)
 	left := 0
 	for _, in := range s.Instances {
 		if in.OnExit != spec.ExitKeep {
@@ -178,6 +172,29 @@ func (o *reapObserver) Scan(ctx context.Context, known []observe.Witness, depth 
 	}
 	o.left.Store(int64(left))
 	return s
+}
+
+// better are the witnesses of the ledger and those of the roll. Where both speak of
+// one instance, the ledger has more to say.
+func (o *reapObserver) better(known []observe.Witness) []observe.Witness {
+	held := make(map[observe.Ident]bool, len(o.children))
+	for _, w := range o.children {
+		held[w.Main] = true
+	}
+	all, noted := slices.Clone(known), make(map[spec.Instance]bool, len(known))
+	for i := range all {
+		noted[all[i].ID] = true
+		if held[all[i].Main] {
+			all[i].HeldUntil = o.until
+		}
+	}
+	for _, w := range o.children {
+		if w.ID != "" && !noted[w.ID] {
+			w.HeldUntil = o.until
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // tallyActuator counts the signals that were asked for.

@@ -14,8 +14,11 @@ import (
 	"github.com/proc-controller/proc-controller/observe"
 )
 
+// programs are what this test binary is besides, by the name that it is called by.
+var programs = map[string]func(){program: main}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){program: main})
+	testscript.Main(m, programs)
 }
 
 // TestScripts tells the behaviour of the program as command lines with what

@@ -87,6 +87,9 @@ func (r *replacing) Failure() string {
 // check runs "version" of the program on the disk: a controller that cannot
 // start must not take the place of one that works.
 func (r *replacing) check(ctx context.Context) error {
+	if r.program == "" {
+		return errors.New("cannot upgrade: this controller lives no longer than the command that it was started for")
+	}
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
 	code, out, err := r.m.actuator.RunHelper(ctx, []string{r.program, "version", "-o", "json"}, os.Environ(), "/")

@@ -22,6 +22,11 @@ func execute(args []string, std streams) int {
 		std.say(err)
 		return exitCode(err)
 	}
+	if part := withPart(args); part != nil {
+		err := part(std)
+		std.say(err)
+		return exitCode(err)
+	}
 	root := newRoot(std)
 	root.SetArgs(args)
 	err := root.Execute()
@@ -65,12 +70,17 @@ together with everything that it has started.`,
 		newDescribe(std, &at),
 		newTop(std, &at),
 		newWait(std, &at),
+		newRestart(std, &at),
+		newDown(std, &at),
 		newPs(std, &at),
 		newExplain(std, &at),
 		newEvents(std, &at),
 		newReap(std, &at),
 		newValidate(std, &at),
 		newUpgrade(std, &at),
+		newSchema(std),
+		newWith(std, &at),
+		newImport(std),
 		newVersion(std),
 		newCompletion(std),
 	)

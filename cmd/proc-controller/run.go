@@ -19,6 +19,9 @@ type runFlags struct {
 	logFormat  string
 	verbose    bool
 	remote     portFlags
+	// linked is for a set of manifests that a command needs for as long as it
+	// runs: see source.Options.Places. None of its workloads is kept.
+	linked map[string]string
 }
 
 // scopeModes are the words that --scopes takes.
@@ -105,15 +108,19 @@ func run(ctx context.Context, std streams, at *placeFlags, f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	return operate(ctx, std, &machine{place: p, signals: signals, heirloom: heirloom}, f, binary)
+}
+
+// operate is the life of a controller that has found its place. An upgrade would
+// run the binary.
+func operate(ctx context.Context, std streams, m *machine, f *runFlags, binary string) error {
 	out := newPatientWriter(std.err)
 	defer out.Close(lastWords)
-	log := newLogger(out, f.logFormat, f.verbose, lookFor(std.err, os.Getenv))
+	m.log = newLogger(out, f.logFormat, f.verbose, lookFor(std.err, os.Getenv))
 	collectLate()
 	reserveThreads()
-	m := &machine{
-		log: log, place: p, notify: &notifier{log: log}, signals: signals, heirloom: heirloom,
-		flushLog: func() { out.Flush(lastWords) },
-	}
+	m.notify = &notifier{log: m.log}
+	m.flushLog = func() { out.Flush(lastWords) }
 	m.replacing = &replacing{m: m, program: binary}
 	if err := m.assemble(f); err != nil {
 		return err

@@ -59,12 +59,7 @@ func validate(std streams, paths []string, output string) error {
 		}
 	}
 	c.together()
-	for i := range c.findings { // a place for every finding, as editors want it
-		c.findings[i].Line, c.findings[i].Column = max(1, c.findings[i].Line), max(1, c.findings[i].Column)
-	}
-	slices.SortStableFunc(c.findings, func(a, b spec.Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	c.arrange()
 	if output == "json" {
 		if err := writeJSON(std.out, append([]spec.Finding{}, c.findings...)); err != nil {
 			return fmt.Errorf("cannot write: %w", err)
@@ -76,6 +71,16 @@ func validate(std streams, paths []string, output string) error {
 		return errSaid
 	}
 	return nil
+}
+
+// arrange sorts the findings, each with a place, as editors want it.
+func (c *checker) arrange() {
+	for i := range c.findings {
+		c.findings[i].Line, c.findings[i].Column = max(1, c.findings[i].Line), max(1, c.findings[i].Column)
+	}
+	slices.SortStableFunc(c.findings, func(a, b spec.Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 }
 
 // tell writes the findings for a person, or how much is valid.

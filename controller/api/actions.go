@@ -25,17 +25,18 @@ type Operator interface {
 
 func (h *handler) actionRoutes() []route {
 	rs := []route{{http.MethodPost, downPath, h.down, operation{
-		summary: "Stop everything, what lives on without a controller too, and end; answered before anything has ended.",
+		summary: "Stop every workload, those that are kept too, and end.",
 		status:  http.StatusAccepted, answer: Accepted{},
 	}}}
 	rs = append(rs, describe(operation{
-		summary: "Replace every instance; answered before it is done.", status: http.StatusAccepted, answer: Object{},
+		summary: "Replace what runs of a workload, as its strategy says.",
+		status:  http.StatusAccepted, answer: Object{},
 	}, h.each(http.MethodPost, "/restart", h.action(http.StatusAccepted, Operator.Restart)))...)
 	rs = append(rs, describe(operation{
-		summary: "Stop it and keep it stopped, whatever its manifest says.", answer: Object{},
+		summary: "Stop a workload and keep it stopped, whatever its manifest says.", answer: Object{},
 	}, h.each(http.MethodPost, "/suspend", h.action(http.StatusOK, suspends(true))))...)
 	return append(rs, describe(operation{
-		summary: "Take back that it was suspended.", answer: Object{},
+		summary: "Take back a suspension that was asked for here.", answer: Object{},
 	}, h.each(http.MethodPost, "/resume", h.action(http.StatusOK, suspends(false))))...)
 }
 

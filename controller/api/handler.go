@@ -60,6 +60,8 @@ type Services struct {
 	Image Image
 	// Meter reads what instances use.
 	Meter Meter
+	// Metrics answers Prometheus.
+	Metrics http.Handler
 }
 
 // route is one method on one path; all of them stand in routes.
@@ -119,6 +121,7 @@ func (h *handler) routes() []route {
 		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
 	rs = append(rs, h.usageRoutes()...)
+	rs = append(rs, h.metricsRoutes()...)
 	rs = append(rs, h.openAPIRoutes()...)
 	rs = append(rs, h.eventRoutes()...)
 	rs = append(rs, h.actionRoutes()...)

@@ -18,12 +18,15 @@ const module = "github.com/proc-controller/proc-controller"
 var rooms = map[string][]string{
 	"spec":                {},
 	"spec/source":         {"spec"},
+	"spec/reference":      {"spec"},
+	"spec/clients":        {"spec"},
 	"observe":             {"spec"},
 	"observe/probe":       {"spec", "observe"},
 	"actuate":             {"spec", "observe"},
 	"controller":          {"spec", "observe"},
 	"controller/api":      {"spec", "observe", "controller"},
-	"cmd/proc-controller": {"spec", "spec/source", "observe", "observe/probe", "actuate", "controller", "controller/api"},
+	"controller/metrics":  {"spec", "observe", "controller"},
+	"cmd/proc-controller": {"spec", "spec/source", "spec/clients", "spec/reference", "observe", "observe/probe", "actuate", "controller", "controller/api", "controller/metrics"},
 	"examples":            {},
 	"e2e":                 {}, // drives the binary and its files, as a user would
 	"hack":                {},
@@ -42,7 +45,7 @@ var impure = map[string]string{
 
 // pure are the rooms that take what they need as arguments, so that what they
 // decide can be tested as data.
-var pure = []string{"spec", "controller"}
+var pure = []string{"spec", "spec/clients", "spec/reference", "controller"}
 
 // vague are names that say nothing of what is inside.
 var vague = regexp.MustCompile(`^(utils?|common|helpers?|misc|managers?|shared|base|lib)$`)

@@ -60,6 +60,7 @@ func (b *bench) build() error {
 	for _, step := range steps {
 		cmd := exec.CommandContext(b.ctx, step[0], step[1:]...)
 		cmd.Dir = b.root
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("cannot build: %s: %v\n%s", strings.Join(step, " "), err, out)
 		}

@@ -112,14 +112,15 @@ func (c *control) guards() (found []proc) {
 	return found
 }
 
-// guarded says that a guard stands. One that has been killed a moment ago may not
+// guarded says that there is a guard: from the moment on in which it executes its
+// program it has all that it needs. One that has been killed a moment ago may not
 // have been replaced yet.
 func (c *control) guarded() bool {
-	return slices.ContainsFunc(c.guards(), func(p proc) bool { return p.comm == guardName && p.state != 'Z' })
+	return slices.ContainsFunc(c.guards(), func(p proc) bool {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		return bytes.Contains(line, []byte("\x00guard-of\x00"))
+	})
 }
-
-// guardName is how a guard that stands shows as comm.
-const guardName = "proc-guard"
 
 // tail is the end of what the controller has said.
 func (c *control) tail(lines int) string {

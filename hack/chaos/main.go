@@ -68,6 +68,7 @@ func build(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "proc-controller")
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path,
 		"github.com/proc-controller/proc-controller/cmd/proc-controller")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build the controller: %w\n%s", err, out)
 	}

@@ -103,7 +103,7 @@ const (
 // launch starts a controller.
 func (c *chaos) launch(ctx context.Context) error {
 	if c.unguarded {
-		c.endBeyondReach()
+		c.endBeyondReach(ctx)
 	}
 	c.unguarded = false
 	c.widths = map[int]int{}
@@ -114,17 +114,25 @@ func (c *chaos) launch(ctx context.Context) error {
 // find, or tell, who was not there before: what has a cleared environment; and
 // what made itself a session leader at once, so that it looks like the main
 // process, if the controller died before it had written down which one that is.
-// What is in a scope can always be found.
-func (c *chaos) endBeyondReach() {
-	for _, p := range c.children() {
-		if p.main || p.scope != "" || p.value("PROC_CONTROLLER_OWNER") != "" && !p.looksLikeMain() {
-			continue
+// What is in a scope can always be found, and where there was a guard nothing is
+// beyond reach. A main process that dies of the crash is waited for: else it could
+// do so right after this.
+func (c *chaos) endBeyondReach(ctx context.Context) {
+	_ = within(ctx, slack, func() (err error) {
+		for _, p := range c.children() {
+			if p.main || p.scope != "" || p.value("PROC_CONTROLLER_OWNER") != "" && !p.looksLikeMain() {
+				continue
+			}
+			switch m, ok := lookup(p.mainPID); {
+			case !ok || m.dead():
+				c.tally.beyond++
+				_ = syscall.Kill(p.pid, syscall.SIGKILL)
+			case m.state != 'T' && !c.kept(p):
+				err = fmt.Errorf("%v is dying", m)
+			}
 		}
-		if m, ok := lookup(p.mainPID); !ok || m.dead() {
-			c.tally.beyond++
-			_ = syscall.Kill(p.pid, syscall.SIGKILL)
-		}
-	}
+		return err
+	})
 }
 
 // looksLikeMain says that a process leads a session and is as old as its

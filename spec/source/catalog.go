@@ -1,7 +1,6 @@
 package source
 
 import (
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 // catalog is everything that is known of the directory. It does no I/O and
 // reads no clock: readings and the time come in, sets go out.
 type catalog struct {
-	dir    string // as given
+	places places
 	memory Memory
 
 	files   map[string]*file // by name in the directory
@@ -34,9 +33,9 @@ type catalog struct {
 	newDirs bool
 }
 
-func newCatalog(dir string, memory Memory, deleteHold time.Duration) *catalog {
+func newCatalog(at places, memory Memory, deleteHold time.Duration) *catalog {
 	return &catalog{
-		dir: dir, memory: memory,
+		places: at, memory: memory,
 		files:   make(map[string]*file),
 		waiting: make(map[*file]struct{}),
 		rests:   make(map[string]rest),
@@ -70,7 +69,7 @@ func (c *catalog) apply(rd *reading, now time.Time) {
 		return
 	}
 	f.suspect = rd.racy(now)
-	in := interpret(f.path, c.dir, rd, f.claims)
+	in := interpret(f.path, c.places.base(f.name), rd, f.claims)
 	if in.doubt == nil && !rd.known && !rd.unmet() {
 		c.memory.Remember(f.path, rd.data)
 	}
@@ -81,12 +80,12 @@ func (c *catalog) apply(rd *reading, now time.Time) {
 // if it is back within the hold (many programs save by unlinking and creating
 // anew, and may fail in between), else what the memory has of it.
 func (c *catalog) discover(rd *reading, now time.Time) *file {
-	f := &file{name: rd.name, path: filepath.Join(c.dir, rd.name)}
+	f := &file{name: rd.name, path: c.places.path(rd.name)}
 	c.files[rd.name] = f
 	in := interpreted{claims: make(map[spec.Key]*spec.Entry)}
 	for i := range rd.recalled {
 		if d := &rd.recalled[i]; d.Object != nil {
-			in.claims[d.Key] = entryOf(d, c.dir, nil)
+			in.claims[d.Key] = entryOf(d, c.places.base(f.name), nil)
 		}
 	}
 	for k, e := range c.left[rd.name] {

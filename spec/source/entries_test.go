@@ -83,6 +83,7 @@ func TestSkippedEntries(t *testing.T) {
 	}
 	must(t, os.MkdirAll(filepath.Join(dir, "npm"), 0o755))
 	must(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(dir, "schema"), 0o755))
 	replace(t, filepath.Join(dir, "npm", "n.yaml"), manifest("no", "1"))
 	s := start(t, dir).complete()
 	if len(s.Entries) > 0 {

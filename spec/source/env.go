@@ -35,7 +35,7 @@ func (r *reader) gather(rd *reading, doc *document, now time.Time) {
 
 // envFile reads one file and notes what the reading depends on by that.
 func (r *reader) envFile(rd *reading, path string, now time.Time) ([]byte, error) {
-	abs, err := spec.ResolvePath(path, r.dir, r.home)
+	abs, err := spec.ResolvePath(path, r.base(rd.name), r.home)
 	if err != nil {
 		return nil, err
 	}

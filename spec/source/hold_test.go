@@ -36,7 +36,7 @@ func TestHolds(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
 	fill := func(names ...string) *catalog {
-		c := newCatalog("/m", noMemory{}, 5*time.Second)
+		c := newCatalog(places{dir: "/m"}, noMemory{}, 5*time.Second)
 		for _, n := range names {
 			c.apply(reads(n+".yaml", n), start)
 		}
@@ -117,7 +117,7 @@ func TestHolds(t *testing.T) {
 		want(t, c, map[string]time.Time{"a": at(205)})
 	})
 	t.Run("unknown keys after the first read", func(t *testing.T) {
-		c := newCatalog("/m", noMemory{}, 5*time.Second)
+		c := newCatalog(places{dir: "/m"}, noMemory{}, 5*time.Second)
 		c.begin(start)
 		s := c.set()
 		if proven, _, until := s.Absence(server("x"), at(4)); proven || !until.Equal(at(5)) {

@@ -13,11 +13,13 @@ import (
 // reader looks at entries. It keeps nothing, so that many goroutines may look
 // at once; rests must not change while they do.
 type reader struct {
-	dir   string // as it was given
-	real  string // without symbolic links
+	places
+	real  string // the directory without symbolic links
 	home  string
 	trust *trust
 	rests map[string]rest
+	// noneKept is Options.NoneKept.
+	noneKept bool
 	// memory is the last good content by path, until the first full read.
 	memory map[string][]byte
 }
@@ -50,7 +52,7 @@ func (r *reader) look(name string, now time.Time) reading {
 // recall decodes what the memory has of an entry, unless the memory is just
 // what was read.
 func (r *reader) recall(rd *reading, now time.Time) []document {
-	path := filepath.Join(r.dir, rd.name)
+	path := r.path(rd.name)
 	data, ok := r.memory[path]
 	rd.known = ok && bytes.Equal(data, rd.data)
 	if !ok || rd.known {
@@ -62,9 +64,12 @@ func (r *reader) recall(rd *reading, now time.Time) []document {
 // decode takes content apart and fetches the files that its objects name.
 func (r *reader) decode(rd *reading, data []byte, now time.Time) []document {
 	var docs []document
-	for _, d := range spec.Decode(filepath.Join(r.dir, rd.name), data) {
+	for _, d := range spec.Decode(r.path(rd.name), data) {
 		doc := document{Document: d}
 		if d.Object != nil {
+			if r.noneKept {
+				d.Object.Spec.OnControllerExit = spec.ExitStop
+			}
 			r.gather(rd, &doc, now)
 		}
 		docs = append(docs, doc)

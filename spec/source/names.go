@@ -17,11 +17,17 @@ func manifestName(name []byte) bool {
 		bytes.HasSuffix(name, []byte(".json"))
 }
 
+// schemaDir is the subdirectory where the JSON Schema for editors lies beside the
+// manifests that refer to it.
+const schemaDir = "schema"
+
 // whySkipped says why an entry that a user could have meant as a manifest is
 // not read; empty where nobody would expect it to be.
 func whySkipped(name string, dir bool) string {
 	switch {
 	case name[0] == '.':
+		return ""
+	case dir && name == schemaDir:
 		return ""
 	case dir:
 		return "subdirectories are not read"

@@ -150,7 +150,7 @@ func (s *Source) read(names []string, now time.Time) (gone bool) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	r := reader{
-		dir: s.options.Dir, real: s.real, home: s.options.Home,
+		places: s.cat.places, real: s.real, home: s.options.Home, noneKept: s.options.NoneKept,
 		trust: s.trust, rests: s.cat.rests, memory: s.memory,
 	}
 	found := r.lookAll(names, now)
@@ -214,7 +214,7 @@ func (s *Source) lost(r *refusal, now time.Time) {
 
 // recallAll enters what the memory has of a directory that was never read.
 func (s *Source) recallAll(why *refusal, now time.Time) {
-	r := reader{dir: s.options.Dir, home: s.options.Home, memory: s.memory}
+	r := reader{places: s.cat.places, home: s.options.Home, memory: s.memory}
 	for _, path := range slices.Sorted(maps.Keys(s.memory)) {
 		if filepath.Dir(path) != s.options.Dir {
 			continue

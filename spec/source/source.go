@@ -29,6 +29,14 @@ type Options struct {
 	// second, or less if this is less. 0 means DefaultDeleteHold; negative
 	// means that nothing is held.
 	DeleteHold time.Duration
+	// Places is for a directory of symbolic links to manifests that lie elsewhere:
+	// where, as absolute paths, by the names of the links. Such a manifest is told
+	// of by its own path, and relative paths in it count from its own directory.
+	// Memory is not for them: nil.
+	Places map[string]string
+	// NoneKept lets every workload end with the controller, whatever its manifest
+	// says of onControllerExit.
+	NoneKept bool
 	// Poll is how often the whole directory is looked at; 0 means DefaultPoll.
 	Poll time.Duration
 	// Memory keeps the last good content; nil means that none is kept.
@@ -82,7 +90,7 @@ func New(o Options) (*Source, error) {
 		options: o,
 		trust:   newTrust(o.UID, o.TrustUIDs),
 		sets:    make(chan *spec.Set, 1),
-		cat:     newCatalog(o.Dir, o.Memory, o.DeleteHold),
+		cat:     newCatalog(places{o.Dir, o.Places}, o.Memory, o.DeleteHold),
 		via:     make(map[string]struct{}),
 	}, nil
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +84,7 @@ func (c *catalog) prune(now time.Time) {
 			// Another file has what it held, or it is believed to be gone. Should
 			// the directory go away now, the next controller must not take an old
 			// file, which would count as the first, for one of two.
-			c.forgetNow(filepath.Join(c.dir, name))
+			c.forgetNow(c.places.path(name))
 		}
 	}
 	for path, at := range c.forget {

@@ -1,0 +1,14 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// inheritedPipe is empty: no descriptors are handed on here.
+func inheritedPipe() *os.File {
+	f, _ := os.Open(os.DevNull)
+	return f
+}
+
+// signalOf is 0: no signal ends a process here.
+func signalOf(*os.ProcessState) int { return 0 }

@@ -1,0 +1,102 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The kills of TestWithKilledAtAnyMoment, so many at once.
+const (
+	withKills    = 200
+	withTogether = 8
+)
+
+// killMoment is when a run is killed: after it has come so far, and a while.
+type killMoment struct {
+	phase string // "start", "command", "end"
+	after time.Duration
+}
+
+func (m killMoment) String() string { return m.phase + " + " + m.after.String() }
+
+// momentOf spreads the kills over all that a run does: the most while it starts.
+func momentOf(n int, r *rand.Rand) killMoment {
+	switch n % 4 {
+	case 0:
+		return killMoment{"command", time.Duration(r.IntN(50)) * time.Millisecond}
+	case 1:
+		return killMoment{"end", time.Duration(r.IntN(150)) * time.Millisecond}
+	}
+	return killMoment{"start", time.Duration(r.IntN(400)) * time.Millisecond}
+}
+
+// Whenever it is killed, nothing stays: not the set, not what the command has
+// started, whether that can be told by its environment or not, and no file.
+func TestWithKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	kills := withKills
+	if testing.Short() {
+		kills = 2 * withTogether
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	moments := make(chan killMoment, kills)
+	for n := range kills {
+		moments <- momentOf(n, r)
+	}
+	close(moments)
+	var workers sync.WaitGroup
+	for range withTogether {
+		workers.Go(func() {
+			for m := range moments {
+				killedAt(t, m)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// killedAt is one such run.
+func killedAt(t *testing.T, m killMoment) {
+	w := newWithRun(t, map[string]string{
+		"a.yaml": agent("a"),
+		"b.yaml": manifest("Agent", "b", "command: [sh, -c, 'setsid sleep 1000 & wait']\nonControllerExit: Keep"),
+	})
+	script := "touch there; sleep 1000 & env -i setsid sleep " + w.tag + " & until [ -e done ]; do sleep 0.01; done"
+	w.start("-f", w.dir, "--", "sh", "-c", script)
+	exited := make(chan struct{})
+	go func() {
+		_ = w.cmd.Wait()
+		close(exited)
+	}()
+	if m.phase != "start" {
+		err := within(context.Background(), soon, func() error {
+			_, err := os.Stat(filepath.Join(w.dir, "there"))
+			return err
+		})
+		if err != nil {
+			t.Errorf("%v: the command does not run: %v", m, err)
+		}
+	}
+	if m.phase == "end" {
+		_ = os.WriteFile(filepath.Join(w.dir, "done"), nil, 0o644)
+	}
+	<-time.After(m.after)
+	if err := w.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("%v: %v", m, err)
+	}
+	if err := within(context.Background(), soon, w.left); err != nil {
+		t.Errorf("%v: %v", m, err)
+	}
+	<-exited
+}
