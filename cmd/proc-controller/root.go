@@ -88,6 +88,7 @@ together with everything that it has started.`,
 		newWith(std, &at),
 		newImport(std),
 		newVersion(std),
+		newCompletion(std),
 	)
 	return root
 }
