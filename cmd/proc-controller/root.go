@@ -76,6 +76,8 @@ together with everything that it has started.`,
 		newUpgrade(std, &at),
 		newWith(std, &at),
 		newImport(std),
+		newInstall(std, &at),
+		newUninstall(std, &at),
 		newVersion(std),
 	)
 	return root
