@@ -87,6 +87,8 @@ together with everything that it has started.`,
 		newSchema(std),
 		newWith(std, &at),
 		newImport(std),
+		newInstall(std, &at),
+		newUninstall(std, &at),
 		newVersion(std),
 		newCompletion(std),
 	)
