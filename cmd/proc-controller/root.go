@@ -69,6 +69,7 @@ together with everything that it has started.`,
 		newReap(std, &at),
 		newValidate(std, &at),
 		newUpgrade(std, &at),
+		newMCP(std, &at),
 		newVersion(std),
 	)
 	return root

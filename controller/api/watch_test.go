@@ -487,8 +487,7 @@ func TestLabelSelectorOfAList(t *testing.T) {
 	w.put("Agent/a", 0, map[string]string{"team": "dev"})
 	w.put("Agent/b", 0, nil)
 	_, c := serveWorld(t, w, quick())
-	var l List
-	if err := c.get(t.Context(), Root+"/agents?labelSelector=team%3Ddev", &l); err != nil || len(l.Items) != 1 || l.Items[0].Metadata.Name != "a" {
+	if l, err := c.List(t.Context(), ListOptions{Kind: spec.KindAgent, Labels: "team=dev"}); err != nil || len(l) != 1 || l[0].Metadata.Name != "a" {
 		t.Errorf("%+v, %v", l, err)
 	}
 	o, err := c.Workload(t.Context(), spec.Key{Kind: spec.KindAgent, Name: "b"})
