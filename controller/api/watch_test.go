@@ -522,3 +522,18 @@ func TestWatchersShareTheirLooks(t *testing.T) {
 		t.Errorf("%d views for five watchers and one change, want 2", w.views)
 	}
 }
+
+// BenchmarkLook is a look at a thousand workloads of which one has changed.
+func BenchmarkLook(b *testing.B) {
+	w := newWorld()
+	for i := range 1000 {
+		w.put(fmt.Sprintf("Agent/w%d", i), 0, map[string]string{"team": "dev"})
+	}
+	s := newSnapshots(Services{Viewer: w, Changes: w}, bounds{})
+	for n := 0; b.Loop(); n++ {
+		w.put("Agent/w5", n, nil)
+		if _, err := s.look(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
