@@ -110,6 +110,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	l.run(ctx)
 	l.nameKept()
 	close(c.ended)
+	c.reporter.changes.announce()
 	if l.inFlight == 0 { // else something hangs, and has been named
 		c.running.Wait()
 	}

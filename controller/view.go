@@ -92,7 +92,8 @@ func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 // changed. It reports on its own goroutine a little after the world has changed,
 // and at once for whoever asks; the loop never waits for it.
 type reporter struct {
-	latest chan answer // holds the newest
+	latest  chan answer // holds the newest
+	changes changes
 
 	mu   sync.Mutex
 	last map[spec.Key]spec.Status
@@ -106,6 +107,7 @@ func newReporter() *reporter { return &reporter{latest: make(chan answer, 1)} }
 
 // offer gives the newest world, in place of one that was not taken yet.
 func (r *reporter) offer(w World, p Plan) {
+	r.changes.announce()
 	for {
 		select {
 		case r.latest <- answer{world: w, plan: p}:

@@ -110,8 +110,8 @@ func (m *machine) open(f *runFlags) error {
 // services are what the API has to offer.
 func (m *machine) services() api.Services {
 	return api.Services{
-		Viewer: m.controller,
-		Image:  api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
+		Viewer: m.controller, Changes: m.controller,
+		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
 	}
 }
 

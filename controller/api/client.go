@@ -25,12 +25,14 @@ const clientTimeout = 30 * time.Second
 type Client struct {
 	path string
 	http http.Client
+	// streams is for answers without an end.
+	streams http.Client
 }
 
 // NewClient makes a client for the socket at path. It connects for each
 // request.
 func NewClient(path string) *Client {
-	c := &Client{path: path}
+	c := &Client{path: path, streams: newStreamClient(func(ctx context.Context) (net.Conn, error) { return dial(ctx, path) })}
 	c.http.Timeout = clientTimeout
 	c.http.Transport = &http.Transport{
 		DisableKeepAlives: true,

@@ -12,6 +12,10 @@ var ErrNotRunning = errors.New("no controller answers")
 // ErrInUse says that another controller already answers on the socket.
 var ErrInUse = errors.New("another controller answers on it")
 
+// ErrEnded says that a stream has come to its end, because the controller ends or
+// is replaced. Whoever wants to go on asks again.
+var ErrEnded = errors.New("the controller has ended the stream: it is stopping or being replaced")
+
 // Failure is an error on the wire, shaped as a Kubernetes Status so that tools
 // which know one can read it.
 type Failure struct {
@@ -37,9 +41,12 @@ func (f *Failure) Error() string { return f.Message }
 
 // The reasons of a Failure, by HTTP status code.
 var failureReasons = map[int]string{
+	http.StatusBadRequest:         "BadRequest",
+	http.StatusUnauthorized:       "Unauthorized",
 	http.StatusForbidden:          "Forbidden",
 	http.StatusNotFound:           "NotFound",
 	http.StatusMethodNotAllowed:   "MethodNotAllowed",
+	http.StatusTooManyRequests:    "TooManyRequests",
 	http.StatusServiceUnavailable: "ServiceUnavailable",
 }
 

@@ -27,13 +27,15 @@ type Viewer interface {
 	View(ctx context.Context) (controller.View, error)
 }
 
-// collections are the list paths below Root: what each holds and how its list
-// is called. The empty kind stands for all.
-var collections = []struct {
+// collection is a list path below Root: what it holds and how its list is called.
+type collection struct {
 	path string
 	kind spec.Kind
 	list string
-}{
+}
+
+// collections are all of them. The empty kind stands for all kinds.
+var collections = []collection{
 	{"agents", spec.KindAgent, "AgentList"},
 	{"mcpservers", spec.KindMCPServer, "MCPServerList"},
 	{"workloads", "", "List"},
@@ -44,6 +46,8 @@ var collections = []struct {
 type Services struct {
 	// Viewer answers what is true now.
 	Viewer Viewer
+	// Changes tells when a watcher has to look again.
+	Changes Changes
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 }
@@ -57,8 +61,10 @@ type route struct {
 
 // NewHandler gives the HTTP side of the API. It may be called from many
 // goroutines, as far as the services may.
-func NewHandler(s Services) http.Handler {
-	h := &handler{s}
+func NewHandler(s Services) http.Handler { return newHandler(s, standardBounds()) }
+
+func newHandler(s Services, b bounds) http.Handler {
+	h := &handler{Services: s, bounds: b, streams: make(chan struct{}, b.streams), world: newSnapshots(s, b)}
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range h.routes() {
@@ -92,10 +98,14 @@ func (h *handler) routes() []route {
 	for _, c := range collections {
 		rs = append(rs, route{http.MethodGet, Root + "/" + c.path, func(w http.ResponseWriter, r *http.Request) {
 			h.list(w, r, c.kind, c.list)
-		}, operation{summary: "The workloads and their status.", answer: List{}}})
+		}, operation{
+			summary: "The workloads and their status, as a list or as a watch.",
+			answer:  List{}, line: WatchEvent{}, query: selectionParameters,
+		}})
 	}
 	rs = append(rs, describe(operation{
-		summary: "One workload and its status.", answer: Object{},
+		summary: "One workload and its status, or a watch of it alone.",
+		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
 	return append(rs, h.upgradeRoutes()...)
 }
@@ -125,7 +135,12 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 		r.Method, r.URL.Path, strings.Join(allowed, " and ")))
 }
 
-type handler struct{ Services }
+type handler struct {
+	Services
+	bounds  bounds
+	streams chan struct{} // holds one for each that is open
+	world   *snapshots
+}
 
 // view asks the loop, and answers for it where it does not.
 func (h *handler) view(w http.ResponseWriter, r *http.Request) (*controller.View, bool) {
@@ -133,7 +148,7 @@ func (h *handler) view(w http.ResponseWriter, r *http.Request) (*controller.View
 	defer cancel()
 	v, err := h.Viewer.View(ctx)
 	if err != nil {
-		writeFailure(w, failure(http.StatusServiceUnavailable, "the controller gave no answer: %v", err))
+		writeFailure(w, unanswered(err))
 		return nil, false
 	}
 	return &v, true
@@ -178,6 +193,9 @@ func (h *handler) process(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
+	if h.watching(w, r, key) {
+		return
+	}
 	v, ok := h.view(w, r)
 	if !ok {
 		return
@@ -196,6 +214,13 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
 // list writes the items one by one, so that ten thousand of them need no buffer
 // of their own size.
 func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, name string) {
+	if h.watching(w, r, spec.Key{Kind: kind}) {
+		return
+	}
+	which, ok := selectionOf(w, r, spec.Key{Kind: kind})
+	if !ok {
+		return
+	}
 	v, ok := h.view(w, r)
 	if !ok {
 		return
@@ -207,14 +232,15 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, n
 	enc := newEncoder(b)
 	first := true
 	for i := range v.Workloads {
-		if kind != "" && v.Workloads[i].Key.Kind != kind {
+		o := objectOf(&v.Workloads[i])
+		if !which.takes(o.Key(), o.Metadata.Labels) {
 			continue
 		}
 		if !first {
 			b.WriteByte(',')
 		}
 		first = false
-		if enc.Encode(objectOf(&v.Workloads[i])) != nil {
+		if enc.Encode(o) != nil {
 			return // the peer is gone
 		}
 	}

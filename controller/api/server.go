@@ -35,6 +35,8 @@ type Options struct {
 	Log logr.Logger
 	// CheckEvery is how often the socket's file is looked for; zero is 10 s.
 	CheckEvery time.Duration
+
+	streams bounds // of the streams; zero is standardBounds
 }
 
 // Server answers on a unix socket.
@@ -42,6 +44,9 @@ type Server struct {
 	opts Options
 	http *http.Server
 	sock *socket // the one that is served now; owned by Run once it runs
+	// ending is done when the streams are to end.
+	ending context.Context
+	end    func()
 }
 
 // Listen makes the socket. Connections wait until Run. It fails with ErrInUse
@@ -54,16 +59,22 @@ func Listen(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.streams == (bounds{}) {
+		o.streams = standardBounds()
+	}
 	s := &Server{opts: o, sock: sock}
+	s.ending, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler:           refusePeers(NewHandler(o.Services)),
+		Handler:           refusePeers(newHandler(o.Services, o.streams)),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       headerTimeout,
 		WriteTimeout:      answerTimeout,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          log.New(logWriter{o.Log}, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, peerKey{}, checkPeer(c, os.Getuid()))
+			return context.WithValue(ctx, connectionKey{}, &connection{
+				refused: checkPeer(c, os.Getuid()), slot: slotOf(c), ending: s.ending,
+			})
 		},
 	}
 	// One request for each connection: an idle client then costs nothing.
@@ -120,6 +131,7 @@ func (s *Server) serve(slots chan struct{}) {
 
 func (s *Server) close() {
 	_ = s.sock.Close() // a stale file is cleared by the next start
+	s.end()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
@@ -127,13 +139,10 @@ func (s *Server) close() {
 	}
 }
 
-// peerKey is the context key of what checkPeer said about a connection.
-type peerKey struct{}
-
 // refusePeers answers other users with a reason instead of silence.
 func refusePeers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err, _ := r.Context().Value(peerKey{}).(error); err != nil {
+		if err := connectionOf(r.Context()).refused; err != nil {
 			writeFailure(w, failure(http.StatusForbidden, "not answered: %v", err))
 			return
 		}
