@@ -10,5 +10,5 @@
 // program share (mirror_linux.go).
 //
 // Start reading at journal.go, then file.go (what is on the disk), load.go,
-// memory.go (the manifests) and statedir.go.
+// read.go, memory.go (the manifests) and statedir.go.
 package journal

@@ -49,6 +49,7 @@ type Journal struct {
 	file file
 	wake chan struct{} // holds one
 	now  chan chan<- struct{}
+	do   chan func()
 	stop chan struct{}
 	done chan struct{}
 	once sync.Once
@@ -56,10 +57,12 @@ type Journal struct {
 	mu      sync.Mutex
 	failure error // why the disk takes nothing at present
 	queue   []any
-	dropped int // since the queue was last empty
+	dropped int    // since the queue was last empty
+	left    uint64 // how many records have left the queue, written or dropped
 
 	// What follows belongs to the writing goroutine.
 	unwritten []byte // encoded, but refused by the disk
+	pending   uint64 // how many records that are
 	failing   bool   // which was logged
 	retryAt   time.Time
 	synced    time.Time
@@ -84,6 +87,7 @@ func Open(path string, o Options) *Journal {
 		file: file{path: path, max: o.MaxBytes, compact: o.Compact, sync: o.Sync},
 		wake: make(chan struct{}, 1),
 		now:  make(chan chan<- struct{}),
+		do:   make(chan func()),
 		stop: make(chan struct{}),
 		done: make(chan struct{}),
 	}
@@ -103,6 +107,7 @@ func (j *Journal) Append(record any) {
 		j.queue = j.queue[over:]
 		first = j.dropped == 0
 		j.dropped += over
+		j.left += uint64(over)
 	}
 	j.mu.Unlock()
 	if first {
@@ -165,6 +170,10 @@ func (j *Journal) run() {
 			j.syncNow()
 			close(written)
 			continue
+		case do := <-j.do:
+			j.write()
+			do()
+			continue
 		case <-j.stop:
 			j.write()
 			j.syncNow()
@@ -201,7 +210,7 @@ func (j *Journal) write() {
 			j.fail(err)
 			return
 		}
-		j.unwritten = j.unwritten[:0]
+		j.unwritten, j.pending = j.unwritten[:0], 0
 		if j.failing {
 			j.failing = false
 			j.setFailure(nil)
@@ -245,6 +254,7 @@ func (j *Journal) encode(buf []byte) []byte {
 		if err := enc.Encode(record); err != nil {
 			j.o.Log.Error(err, "cannot encode a record", "file", j.file.path)
 		}
+		j.pending++
 	}
 	return out.Bytes()
 }
@@ -262,6 +272,7 @@ func (j *Journal) next() (record any, ok bool) {
 	}
 	record, j.queue[0] = j.queue[0], nil
 	j.queue = j.queue[1:]
+	j.left++
 	return record, true
 }
 

@@ -110,7 +110,7 @@ func (m *machine) open(f *runFlags) error {
 // services are what the API has to offer.
 func (m *machine) services() api.Services {
 	return api.Services{
-		Viewer: m.controller, Changes: m.controller,
+		Viewer: m.controller, Changes: m.controller, Events: m.records.events,
 		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
 	}
 }

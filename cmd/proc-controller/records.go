@@ -18,9 +18,10 @@ const ledgerFile = "ledger.jsonl"
 
 // records are what survives the controller, as far as the disk lets it.
 type records struct {
-	events, ledger controller.Journal
-	deaths         *journal.Deaths
-	memory         source.Memory
+	events *eventLog
+	ledger controller.Journal
+	deaths *journal.Deaths
+	memory source.Memory
 	// mirror is the ledger in memory, for the guard and for the next image of
 	// this process; nil where it cannot be had.
 	mirror *journal.Mirror
@@ -36,7 +37,7 @@ const noMirror = -1
 // openRecords opens the files of the state directory, if there is one, and the
 // mirror of the ledger, which another process may have begun.
 func (m *machine) openRecords(state string, mirror int) records {
-	r := records{events: nowhere{}, ledger: nowhere{}, flush: func() {}, deaths: journal.OpenDeaths(state, m.log)}
+	r := records{events: &eventLog{}, ledger: nowhere{}, flush: func() {}, deaths: journal.OpenDeaths(state, m.log)}
 	boot := observe.BootID()
 	compact := func(lines [][]byte) [][]byte { return controller.Compact(boot, lines) }
 	lines := func(func([]byte) bool) {}
@@ -47,7 +48,7 @@ func (m *machine) openRecords(state string, mirror int) records {
 		memory := journal.OpenMemory(state, m.log)
 		m.around.state, m.around.journals = state, []written{ledger, events, memory}
 		m.closing(func() { closeAll(events.Close, ledger.Close, memory.Close) })
-		r.events, r.ledger, r.memory = events, ledger, memory
+		r.events.file, r.ledger, r.memory = events, ledger, memory
 		r.flush = func() { closeAll(events.Flush, ledger.Flush, memory.Flush) }
 		lines = func(yield func([]byte) bool) { m.load(path, yield) }
 	}

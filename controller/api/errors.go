@@ -16,6 +16,10 @@ var ErrInUse = errors.New("another controller answers on it")
 // is replaced. Whoever wants to go on asks again.
 var ErrEnded = errors.New("the controller has ended the stream: it is stopping or being replaced")
 
+// ErrFellBehind says that who follows events has read so slowly that those to come
+// next are not in memory any more.
+var ErrFellBehind = errors.New("the reader fell behind; ask again for what is kept")
+
 // Failure is an error on the wire, shaped as a Kubernetes Status so that tools
 // which know one can read it.
 type Failure struct {

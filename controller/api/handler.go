@@ -48,6 +48,8 @@ type Services struct {
 	Viewer Viewer
 	// Changes tells when a watcher has to look again.
 	Changes Changes
+	// Events tells what has happened.
+	Events EventLog
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 }
@@ -107,6 +109,7 @@ func (h *handler) routes() []route {
 		summary: "One workload and its status, or a watch of it alone.",
 		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
+	rs = append(rs, h.eventRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
