@@ -62,7 +62,7 @@ func (*Actuator) Forget(*observe.Instance) {}
 func (*Actuator) LogPath(spec.Key, spec.Instance) string { return "" }
 
 // BoundLogs does nothing.
-func (*Actuator) BoundLogs(map[spec.Key]spec.LogBounds) {}
+func (*Actuator) BoundLogs(map[spec.Key]spec.LogBounds, bool) {}
 
 // Children is empty.
 func (*Actuator) Children() []observe.Ident { return nil }

@@ -13,9 +13,8 @@ import (
 // logBounds is what the manifests say of the output of each workload.
 type logBounds struct {
 	bySeries map[string]spec.LogBounds
-	// told says that the manifests have been read: what is not among them has the
-	// default. Before that nothing is freed of what was adopted, which may be
-	// more than the default.
+	// told says that all have been named: any other has the default. Before that
+	// nothing is freed of what was adopted, which may be more than that.
 	told bool
 }
 
@@ -31,11 +30,12 @@ func (b *logBounds) set(series string, bounds spec.LogBounds) bool {
 }
 
 // BoundLogs says how much is kept of the output of each workload from now on. A
-// workload that is not named keeps what it had.
-func (a *Actuator) BoundLogs(bounds map[spec.Key]spec.LogBounds) { a.logs.Bound(bounds) }
+// workload that is not named keeps what it had; all says that every one is named,
+// so that one of which nothing was ever said has the default.
+func (a *Actuator) BoundLogs(bounds map[spec.Key]spec.LogBounds, all bool) { a.logs.Bound(bounds, all) }
 
 // Bound takes up bounds, and looks at the files of those that are new.
-func (k *logKeeper) Bound(bounds map[spec.Key]spec.LogBounds) {
+func (k *logKeeper) Bound(bounds map[spec.Key]spec.LogBounds, all bool) {
 	now := time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -46,8 +46,8 @@ func (k *logKeeper) Bound(bounds map[spec.Key]spec.LogBounds) {
 			k.thinLocked(series, now)
 		}
 	}
-	all := !k.told
-	k.told = true
+	all = all && !k.told
+	k.told = k.told || all
 	if len(changed) == 0 && !all {
 		return
 	}

@@ -247,7 +247,7 @@ func (l *loop) boundLogs() {
 			bounds[e.Key] = e.Object.Spec.Logs.Bounds()
 		}
 	}
-	l.Actuator.BoundLogs(bounds)
+	l.Actuator.BoundLogs(bounds, l.world.Desired.Complete && len(l.world.Desired.Doubts) == 0)
 }
 
 // notePolicies sees to it that the ledger tells how each instance is stopped, and

@@ -301,7 +301,7 @@ func (m *machine) Published() []spec.Key {
 	return slices.SortedFunc(maps.Keys(m.configs), spec.Key.Compare)
 }
 
-func (m *machine) BoundLogs(bounds map[spec.Key]spec.LogBounds) {
+func (m *machine) BoundLogs(bounds map[spec.Key]spec.LogBounds, _ bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.Copy(m.bounds, bounds)

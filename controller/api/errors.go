@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // ErrNotRunning says that no controller answers on the socket.
@@ -64,4 +66,11 @@ func failure(code int, format string, args ...any) *Failure {
 		Reason:     failureReasons[code],
 		Code:       code,
 	}
+}
+
+// noSuch is the failure of a question about a workload that is not there.
+func noSuch(key spec.Key) *Failure {
+	f := failure(http.StatusNotFound, "no %s named %s", key.Kind, key.Name)
+	f.Details = &Details{Name: key.Name, Group: spec.Group, Kind: string(key.Kind)}
+	return f
 }

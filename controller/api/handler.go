@@ -50,6 +50,8 @@ type Services struct {
 	Changes Changes
 	// Events tells what has happened.
 	Events EventLog
+	// Logs tells what workloads have written; nil where no output is kept.
+	Logs Logs
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 }
@@ -110,6 +112,7 @@ func (h *handler) routes() []route {
 		answer:  Object{}, line: WatchEvent{}, query: selectionParameters[1:],
 	}, h.each(http.MethodGet, "", h.object))...)
 	rs = append(rs, h.eventRoutes()...)
+	rs = append(rs, h.logRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
@@ -209,9 +212,7 @@ func (h *handler) object(w http.ResponseWriter, r *http.Request, key spec.Key) {
 			return
 		}
 	}
-	f := failure(http.StatusNotFound, "no %s named %s", key.Kind, key.Name)
-	f.Details = &Details{Name: key.Name, Group: spec.Group, Kind: string(key.Kind)}
-	writeFailure(w, f)
+	writeFailure(w, noSuch(key))
 }
 
 // list writes the items one by one, so that ten thousand of them need no buffer

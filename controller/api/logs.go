@@ -69,7 +69,7 @@ func (h *handler) logRoutes() []route {
 		summary: "What a workload has written: a stream of lines, the oldest first.",
 		query: []parameter{
 			{"follow", false, "go on with what is written, also by the next instance"},
-			{"tail", 0, "only the last lines of each run, as many; all without it"},
+			{"tail", -1, "only the last lines of each run, as many; all without it"},
 			{"since", time.Time{}, "only what was written since"},
 			{"previous", false, "the run before the present one"},
 			{"timestamps", false, "tell about when each line was written"},
@@ -155,7 +155,11 @@ func (h *handler) knows(w http.ResponseWriter, r *http.Request, key spec.Key) bo
 // it and is returned as it is; ErrEnded says that the controller ends a stream
 // that is followed on purpose.
 func (c *Client) Logs(ctx context.Context, key spec.Key, q LogQuery, take func(LogLine) error) error {
-	err := follow(ctx, c, workloadPath(key)+"/logs?"+q.encode(), func(l LogLine) error {
+	path, err := pathOf(key)
+	if err != nil {
+		return err
+	}
+	err = follow(ctx, c, path+"/logs?"+q.encode(), func(l LogLine) error {
 		if l.Failure != nil {
 			return l.Failure
 		}
