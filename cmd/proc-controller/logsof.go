@@ -56,8 +56,9 @@ func (f *logsFlags) find(ctx context.Context, std streams, at *placeFlags, want 
 		found.lines = remoteLines(client, f.timestamps)
 	}
 	if found.keys, err = pickKeys(std, want, matching, objects, logs.Known(dir)); err != nil {
-		if asked != nil && len(objects) == 0 {
-			err = errors.Join(err, p.explain(asked))
+		if asked != nil {
+			std.say(err)
+			return found, p.explain(asked) // it may know more
 		}
 		return found, err
 	}
