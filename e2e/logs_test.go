@@ -436,6 +436,26 @@ func TestLogsIntoAClosedPipe(t *testing.T) {
 	}
 }
 
+// A reader that takes nothing any more does not keep it from ending.
+func TestLogsIntoAFullPipe(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.write("a.yaml", talker("a", "yes | head -c 1000000; exec sleep 1000"))
+	r.start()
+	r.until("agent/a", "has written", func(o object) bool {
+		return len(o.Status.Instances) == 1 && fileSize(t, o.Status.Instances[0].Log) == 1000000
+	})
+	in, out, err := os.Pipe()
+	must(t, err)
+	defer in.Close()
+	l := r.readLinesTo(out, "agent/a", "-f")
+	out.Close()
+	if _, err := io.ReadFull(in, make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	l.end()
+}
+
 func TestLogsWithHugeLines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

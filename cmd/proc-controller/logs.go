@@ -65,6 +65,7 @@ read in the state directory, so no controller is needed.`,
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what is written, until Ctrl-C")
 	flags.IntVar(&f.tail, "tail", -1, "show the last `N` lines of each run only")
+	flags.Lookup("tail").DefValue = "all"
 	flags.DurationVar(&f.since, "since", 0, "only what was written in this `TIME` before now, 10m or 2h30m")
 	flags.BoolVarP(&f.previous, "previous", "p", false, "show the run before the present one")
 	flags.BoolVar(&f.timestamps, "timestamps", false, "show about when each line was written")
@@ -111,8 +112,6 @@ type lineSource func(context.Context, spec.Key, logs.Query, func(logs.Line) erro
 // run shows the lines. Whoever reads them and has had enough (head, say) ends it,
 // which is no failure.
 func (f *logsFlags) run(ctx context.Context, std streams, at *placeFlags, want selectors, matching labels.Selector) error {
-	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer cancel()
 	// Else the first write to a closed pipe ends the program before it can tell.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
@@ -123,15 +122,35 @@ func (f *logsFlags) run(ctx context.Context, std streams, at *placeFlags, want s
 	}
 	p := newLinePrinter(std, found.keys, f)
 	if f.follow {
-		context.AfterFunc(readerGone(std.out), cancel)
-		err = f.showTogether(ctx, found, p)
+		err = f.followAll(ctx, found, p)
 	} else {
-		err = f.showInTurn(ctx, found, p)
+		err = errors.Join(f.showInTurn(ctx, found, p), p.end())
 	}
-	if err = errors.Join(err, p.end()); errors.Is(err, syscall.EPIPE) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return err
+}
+
+// followAll ends with Ctrl-C or with its reader: that is how it is meant to end.
+// A reader that takes nothing any more is not waited for.
+func (f *logsFlags) followAll(ctx context.Context, found foundLogs, p *linePrinter) error {
+	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	context.AfterFunc(readerGone(p.std.out), cancel)
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(f.showTogether(ctx, found, p), p.end()) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(lastWords):
+		return nil
+	}
 }
 
 // showInTurn shows one workload after the other.
