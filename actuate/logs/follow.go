@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -127,8 +128,12 @@ func (p *pursuit) ended() bool {
 	if known {
 		return !written
 	}
-	return time.Since(p.grew) >= neglectedAfter
+	return p.neglected(neglectedAfter)
 }
+
+// neglected says that a run has been quiet for so long that none has to wait for
+// it.
+func (p *pursuit) neglected(after time.Duration) bool { return time.Since(p.grew) >= after }
 
 // retire lets go of a run, after what is left of its last line.
 func (f *follower) retire(p *pursuit) error {
@@ -140,10 +145,10 @@ func (f *follower) retire(p *pursuit) error {
 // next begins with the runs that may begin: all of them, where all are wanted,
 // else one after the other. They are read from their beginning.
 func (f *follower) next() bool {
-	neglected := func(p *pursuit) bool { return time.Since(p.grew) >= neglectedAfter }
+	after := cmp.Or(f.q.neglect, neglectedAfter)
 	begun := 0
 	for ; begun < len(f.coming); begun++ {
-		if !f.q.AllMembers && slices.ContainsFunc(f.active, func(p *pursuit) bool { return !neglected(p) }) {
+		if !f.q.AllMembers && slices.ContainsFunc(f.active, func(p *pursuit) bool { return !p.neglected(after) }) {
 			break
 		}
 		f.begin(f.coming[begun], &Query{Tail: -1, Since: f.q.Since})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFollowGoesFromRunToRun(t *testing.T) {
@@ -45,7 +46,7 @@ func TestFollowFinishesTheOldRunFirst(t *testing.T) {
 	dir := t.TempDir()
 	old := newRun(t, dir, "t1")
 	old.say("begins\n")
-	f := followAll(t, dir, Query{Tail: -1})
+	f := followAll(t, dir, Query{Tail: -1, neglect: time.Hour})
 	f.wants("t1: begins")
 	next := newRun(t, dir, "t2")
 	next.say("follows\n")
@@ -62,7 +63,7 @@ func TestFollowDoesNotWaitForAStray(t *testing.T) {
 	dir := t.TempDir()
 	old := newRun(t, dir, "t1")
 	old.say("begins\n")
-	f := followAll(t, dir, Query{Tail: -1})
+	f := followAll(t, dir, Query{Tail: -1, neglect: time.Second})
 	f.wants("t1: begins")
 	newRun(t, dir, "t2").say("follows\n")
 	f.wants("t1: begins|t2: follows")

@@ -28,6 +28,8 @@ type Query struct {
 	// Idle is called whenever all that there is was given and more is waited for.
 	// It may be nil.
 	Idle func()
+
+	neglect time.Duration // zero is neglectedAfter; for tests
 }
 
 // Line is one line of output, or a piece of a very long one.

@@ -39,22 +39,26 @@ func TestLinePrinter(t *testing.T) {
 		note  string
 	}{
 		"one, byte for byte": {
-			[]spec.Key{logsOfA}, logsFlags{},
+			[]spec.Key{logsOfA},
+			logsFlags{},
 			[]from{part(logsOfA, "k7", "ab\xff", true), part(logsOfA, "k7", "\tc", false), part(logsOfA, "k7", "", false)},
 			"ab\xff\tc\n\n", "",
 		},
 		"several": {
-			[]spec.Key{logsOfA, logsOfB}, logsFlags{},
+			[]spec.Key{logsOfA, logsOfB},
+			logsFlags{},
 			[]from{part(logsOfA, "k7", "x", false), part(logsOfB, "k8", "a", true), part(logsOfB, "k8", "b", true), part(logsOfA, "k7", "y", false), part(logsOfB, "k8", "c", true)},
 			"agent/a      | x\nmcpserver/bb | ab\nagent/a      | y\nmcpserver/bb | c\n", "",
 		},
 		"instances": {
-			[]spec.Key{logsOfA}, logsFlags{allMembers: true},
+			[]spec.Key{logsOfA},
+			logsFlags{allMembers: true},
 			[]from{part(logsOfA, "k7", "x", true), part(logsOfA, "k8", "y", false)},
 			"k7 | x\nk8 | y\n", "",
 		},
 		"times": {
-			[]spec.Key{logsOfA}, logsFlags{timestamps: true},
+			[]spec.Key{logsOfA},
+			logsFlags{timestamps: true},
 			[]from{
 				{logsOfA, logs.Line{Time: time.Unix(1700000000, 0), Text: []byte("x")}},
 				part(logsOfA, "", "unknown", false),
@@ -62,7 +66,8 @@ func TestLinePrinter(t *testing.T) {
 			"~" + time.Unix(1700000000, 0).Format(time.RFC3339) + " x\n-" + strings.Repeat(" ", len(about(time.Now()))) + "unknown\n", "",
 		},
 		"left out": {
-			[]spec.Key{logsOfA}, logsFlags{},
+			[]spec.Key{logsOfA},
+			logsFlags{},
 			[]from{part(logsOfA, "k7", "cut", true), {logsOfA, logs.Line{Instance: "k7", Text: []byte("on"), Skipped: 5}}, {logsOfA, logs.Line{Instance: "k7", Skipped: 2}}},
 			"cut\non\n\n", "note: agent/a writes faster than its lines are read: some are left out\nnote: 7 bytes were left out\n",
 		},
