@@ -115,6 +115,7 @@ func (m *machine) open(f *runFlags) error {
 func (m *machine) services() api.Services {
 	return api.Services{
 		Viewer: m.controller, Changes: m.controller, Events: m.records.events, Operator: operator{m.controller, m},
+		Logs:  m.outputs(),
 		Image: api.Image{Version: thisVersion().Version, Upgrades: m.upgrades(), Upgrader: m.replacing},
 	}
 }

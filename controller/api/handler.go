@@ -56,6 +56,8 @@ type Services struct {
 	Events EventLog
 	// Operator takes what is asked for; nil where the controller is only looked at.
 	Operator Operator
+	// Logs tells what workloads have written; nil where no output is kept.
+	Logs Logs
 	// Image is what is told of the program, and how it is replaced.
 	Image Image
 }
@@ -119,6 +121,7 @@ func (h *handler) routes() []route {
 	rs = append(rs, h.openAPIRoutes()...)
 	rs = append(rs, h.eventRoutes()...)
 	rs = append(rs, h.actionRoutes()...)
+	rs = append(rs, h.logRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }
 
