@@ -108,7 +108,7 @@ type waited struct {
 func TestAgentLooksAtTheController(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.write("a.yaml", agent("writer"))
+	r.write("a.yaml", manifest("Agent", "writer", "command: [sh, -c, 'echo line 1; echo line 2; echo line 3; exec sleep 1000']"))
 	a := r.asAgent()
 	for name, tool := range a.tools() {
 		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint {
@@ -145,6 +145,16 @@ func TestAgentLooksAtTheController(t *testing.T) {
 	if len(e.Events) != 1 || e.Events[0].Key != "Agent/writer" {
 		t.Errorf("events: %+v", e)
 	}
+	var l struct {
+		Lines []struct{ Text, Time, Instance string }
+	}
+	eventually(t, soon, "it has written", func() error {
+		a.does("logs", map[string]any{"workload": "agent/writer", "lines": 2}, &l)
+		if len(l.Lines) != 2 || l.Lines[0].Text != "line 2" || l.Lines[1].Text != "line 3" || l.Lines[0].Instance == "" {
+			return fmt.Errorf("it is told %+v", l)
+		}
+		return nil
+	})
 	for _, tt := range []struct {
 		tool string
 		args map[string]any

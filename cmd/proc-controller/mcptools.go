@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,6 +32,7 @@ func (t *tools) server(allowChanges bool) *mcp.Server {
 		&mcp.ServerOptions{Instructions: mcpInstructions, Capabilities: &mcp.ServerCapabilities{}})
 	addTool(s, t, "list_workloads", "List the agents and MCP servers that the controller runs, with their state.", reads, t.list)
 	addTool(s, t, "describe_workload", "All there is to know of one workload: its manifest with the defaults, its status with conditions, instances and last death, and its newest events.", reads, t.describe)
+	addTool(s, t, "logs", "The last lines that a workload has written to its output, the oldest first.", reads, t.logs)
 	addTool(s, t, "events", "What has happened, the oldest first: starts, exits, signals with the evidence for them, probes.", reads, t.events)
 	addTool(s, t, "wait", "Wait until workloads are ready, gone, or have a condition, and say of each that is not why.", reads, t.wait)
 	if allowChanges {
@@ -146,8 +148,8 @@ func (t *tools) missing(ctx context.Context, k spec.Key, err error) error {
 		return err
 	}
 	all, listErr := t.client.Workloads(ctx)
-	if listErr != nil {
-		return err
+	if listErr != nil || slices.ContainsFunc(all, func(o api.Object) bool { return o.Key() == k }) {
+		return err // it is there, and lacks something
 	}
 	return notFound(k, all)
 }
