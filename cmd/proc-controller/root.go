@@ -89,6 +89,7 @@ together with everything that it has started.`,
 		newImport(std),
 		newInstall(std, &at),
 		newUninstall(std, &at),
+		newMCP(std, &at),
 		newVersion(std),
 		newCompletion(std),
 	)
