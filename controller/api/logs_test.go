@@ -70,7 +70,7 @@ func TestLogsOfARemovedWorkload(t *testing.T) {
 		t.Errorf("query (-want +got):\n%s", diff)
 	}
 	enough := errors.New("enough")
-	if err := c.Logs(t.Context(), logs.key, LogQuery{Tail: -1}, func(LogLine) error { return enough }); err != enough {
+	if err := c.Logs(t.Context(), logs.key, LogQuery{Tail: -1}, func(LogLine) error { return enough }); !errors.Is(err, enough) {
 		t.Error(err)
 	}
 }
