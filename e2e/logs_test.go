@@ -35,11 +35,17 @@ func (r *rig) readLines(args ...string) *lineReader {
 
 func (r *rig) readLinesTo(out *os.File, args ...string) *lineReader {
 	r.t.Helper()
+	return r.viewTo(out, "logs", args...)
+}
+
+// viewTo runs a verb that goes on until somebody has seen enough.
+func (r *rig) viewTo(out *os.File, verb string, args ...string) *lineReader {
+	r.t.Helper()
 	said, err := os.CreateTemp(r.dir, "said")
 	must(r.t, err)
 	defer said.Close()
 	l := &lineReader{r: r, stderr: logFile(said.Name()), exited: make(chan struct{})}
-	l.cmd = exec.Command(controllerBinary, append(append([]string{"logs"}, r.paths()...), args...)...)
+	l.cmd = exec.Command(controllerBinary, append(append([]string{verb}, r.paths()...), args...)...)
 	l.cmd.Env, l.cmd.Stdout, l.cmd.Stderr = r.env, out, said
 	must(r.t, l.cmd.Start())
 	go func() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +58,9 @@ across a restart of the controller.`,
 				return err
 			}
 			if f.watch {
-				return watchEvents(cmd.Context(), std, at, want, &f)
+				return view(cmd.Context(), std.out, func(ctx context.Context) error {
+					return watchEvents(ctx, std, at, want, &f)
+				})
 			}
 			return events(std, at, want, &f)
 		},
@@ -65,7 +68,7 @@ across a restart of the controller.`,
 	cmd.ValidArgsFunction = completeWorkloads(at)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FORMAT` of the output: json (default a table); with -w one object a line")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "go on and show what happens")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "go on and show what happens, until Ctrl-C")
 	flags.DurationVar(&f.since, "since", 0, "only what happened in this `TIME` before now, 10m or 2h30m")
 	flags.IntVar(&f.limit, "limit", defaultEvents, "show the newest `N`")
 	flags.BoolVar(&f.all, "all", false, "show all that are kept")

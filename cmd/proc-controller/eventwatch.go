@@ -148,6 +148,9 @@ type writeError struct{ cause error }
 
 func (e *writeError) Error() string { return fmt.Sprintf("cannot write: %v", e.cause) }
 
+// Unwrap gives the cause: a reader that has gone is none to speak of.
+func (e *writeError) Unwrap() error { return e.cause }
+
 // show writes events: rows of one table, or a line of JSON each.
 func (w *eventWatch) show(found ...controller.Occurrence) error {
 	for i := range found {

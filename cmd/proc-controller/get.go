@@ -49,7 +49,7 @@ restart of the controller.`,
 				return err
 			}
 			if f.watch {
-				return g.watch(cmd.Context())
+				return view(cmd.Context(), std.out, g.watch)
 			}
 			return g.once(cmd.Context())
 		},
@@ -58,7 +58,7 @@ restart of the controller.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`FORMAT` of the output: wide, json, yaml, name, jsonpath=... or custom-columns=... (default a table)")
 	flags.StringVarP(&f.selector, "selector", "l", "", "only those whose labels match `SELECTOR`: team=dev,tier!=test")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "go on and show what changes")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "go on and show what changes, until Ctrl-C")
 	flags.BoolVar(&f.headless, "no-headers", false, "leave the head of a table out")
 	flags.BoolVar(&f.withType, "output-watch-events", false, "with -w: say of each whether it was ADDED, MODIFIED or DELETED")
 	completeOutputs(cmd)

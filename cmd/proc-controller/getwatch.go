@@ -15,7 +15,8 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// watch shows what there is, and then what changes, until it is interrupted.
+// watch shows what there is, and then what changes, until it is
+// interrupted or nobody reads it.
 func (g *getting) watch(ctx context.Context) error {
 	client, p, err := g.at.client()
 	if err != nil {

@@ -112,45 +112,30 @@ type lineSource func(context.Context, spec.Key, logs.Query, func(logs.Line) erro
 // run shows the lines. Whoever reads them and has had enough (head, say) ends it,
 // which is no failure.
 func (f *logsFlags) run(ctx context.Context, std streams, at *placeFlags, want selectors, matching labels.Selector) error {
+	if f.follow {
+		return view(ctx, std.out, func(ctx context.Context) error { return f.show(ctx, std, at, want, matching) })
+	}
 	// Else the first write to a closed pipe ends the program before it can tell.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
-	found, err := f.find(ctx, std, at, want, matching)
-	if err != nil {
-		return err
-	}
-	p := newLinePrinter(std, found.keys, f)
-	if f.follow {
-		err = f.followAll(ctx, found, p)
-	} else {
-		err = errors.Join(f.showInTurn(ctx, found, p), p.end())
-	}
+	err := f.show(ctx, std, at, want, matching)
 	if errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return err
 }
 
-// followAll ends with Ctrl-C or with its reader: that is how it is meant to end.
-// A reader that takes nothing any more is not waited for.
-func (f *logsFlags) followAll(ctx context.Context, found foundLogs, p *linePrinter) error {
-	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	context.AfterFunc(readerGone(p.std.out), cancel)
-	ended := make(chan error, 1)
-	go func() { ended <- errors.Join(f.showTogether(ctx, found, p), p.end()) }()
-	select {
-	case err := <-ended:
+func (f *logsFlags) show(ctx context.Context, std streams, at *placeFlags, want selectors, matching labels.Selector) error {
+	found, err := f.find(ctx, std, at, want, matching)
+	if err != nil {
 		return err
-	case <-ctx.Done():
 	}
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(lastWords):
-		return nil
+	p := newLinePrinter(std, found.keys, f)
+	if f.follow {
+		return errors.Join(f.showTogether(ctx, found, p), p.end())
 	}
+	return errors.Join(f.showInTurn(ctx, found, p), p.end())
 }
 
 // showInTurn shows one workload after the other.
