@@ -49,7 +49,11 @@ func ParseKind(s string) (Kind, error) {
 	case "mcpserver", "mcpservers", "mcp":
 		return KindMCPServer, nil
 	}
-	return "", fmt.Errorf("unknown kind %q: use agent or mcpserver", s)
+	near := ""
+	if k := nearest(s, []string{"agent", "agents", "mcp", "mcpserver", "mcpservers"}); k != "" {
+		near = " (did you mean " + k + "?)"
+	}
+	return "", fmt.Errorf("unknown kind %q%s: use agent or mcpserver", shorten(s), near)
 }
 
 // ParseKey takes a key as people type it: MCPServer/files, mcp/files.
