@@ -110,7 +110,7 @@ func compare(ctx context.Context, std streams, at *placeFlags, files []string) (
 		if there, err := store.Load(p.manifests); err == nil {
 			g.beside(there)
 		}
-		if err := g.refuse(); err != nil {
+		if err := g.mistakes(); err != nil {
 			return nil, err
 		}
 		if c.running, err = client.Workloads(ctx); err != nil {
@@ -323,7 +323,7 @@ const longestValue = 60
 
 // change says what a field was and is.
 func change(f spec.FieldChange) string {
-	was, is := shortened(string(f.Was), longestValue), shortened(string(f.Is), longestValue)
+	was, is := excerpts(string(f.Was), string(f.Is))
 	switch {
 	case was == "" && is == "" && strings.HasPrefix(f.Path, contentOf):
 		return ": changed"
@@ -335,4 +335,21 @@ func change(f spec.FieldChange) string {
 		return ": " + was + " -> not set"
 	}
 	return ": " + was + " -> " + is
+}
+
+// excerpts cuts two values that differ so that what differs is in them.
+func excerpts(was, is string) (string, string) {
+	a, b := []rune(was), []rune(is)
+	if max(len(a), len(b)) <= longestValue {
+		return was, is
+	}
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	from, before := same-longestValue/3, "…"
+	if from <= 1 || len(a) == 0 || len(b) == 0 {
+		from, before = 0, ""
+	}
+	return before + shortened(string(a[from:]), longestValue), before + shortened(string(b[from:]), longestValue)
 }

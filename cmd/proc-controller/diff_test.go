@@ -39,3 +39,21 @@ func TestDiffOfContents(t *testing.T) {
 		}
 	}
 }
+
+// What differs is shown of values that are too long to be shown whole.
+func TestDiffOfLongValues(t *testing.T) {
+	long := strings.Repeat("0123456789", 10)
+	for _, tt := range []struct{ was, is, want string }{
+		{`"a"`, `"b"`, `: "a" -> "b"`},
+		{"", `"b"`, `: not set -> "b"`},
+		{long + "a", long + "b", ": …" + long[80:] + "a -> …" + long[80:] + "b"},
+		{long + "a" + long, long, ": …" + long[80:] + "a" + long[:38] + "… -> …" + long[80:]},
+		{"a" + long, "b" + long, ": a" + long[:58] + "… -> b" + long[:58] + "…"},
+		{"", long, ": not set -> " + long[:59] + "…"},
+		{strings.Repeat("ä", 100) + "x", strings.Repeat("ä", 100) + "y", ": …" + strings.Repeat("ä", 20) + "x -> …" + strings.Repeat("ä", 20) + "y"},
+	} {
+		if got := change(spec.FieldChange{Was: []byte(tt.was), Is: []byte(tt.is)}); got != tt.want {
+			t.Errorf("%s -> %s:\n got %s\nwant %s", tt.was, tt.is, got, tt.want)
+		}
+	}
+}

@@ -46,7 +46,10 @@ func readGiven(std streams, p place, paths []string) (*given, error) {
 		}
 		g.files = append(g.files, f)
 	}
-	for _, path := range paths {
+	for i, path := range paths {
+		if path == "-" && slices.Contains(paths[:i], path) {
+			return nil, errors.New("cannot read standard input twice: write -f - once")
+		}
 		if err := g.path(path); err != nil {
 			return nil, err
 		}
@@ -102,9 +105,18 @@ func (g *given) beside(c *store.Content) {
 	}
 }
 
-// refuse tells what is wrong, and ends the verb with that; nil where all is well.
-// Notes are told in any case, once.
+// refuse ends a verb that changes something where anything is wrong.
 func (g *given) refuse() error {
+	err := g.mistakes()
+	if err != nil {
+		fmt.Fprintln(g.std.err, "Nothing was changed.")
+	}
+	return err
+}
+
+// mistakes tells what is wrong, and ends the verb with that; nil where all is well.
+// Notes are told where it is, once.
+func (g *given) mistakes() error {
 	if len(g.findings) == 0 {
 		for _, n := range g.notes {
 			fmt.Fprintf(g.std.err, "note: %s\n", oneLine(n))
@@ -114,7 +126,6 @@ func (g *given) refuse() error {
 	}
 	g.sort()
 	g.tell()
-	fmt.Fprintln(g.std.err, "Nothing was changed.")
 	return errSaid
 }
 
