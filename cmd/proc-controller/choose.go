@@ -36,7 +36,7 @@ func (f *chooseFlags) parse(cmd *cobra.Command, args []string) (c choice, err er
 	case f.all && f.selector != "", (f.all || f.selector != "") && len(args) > 0:
 		return c, misused(cmd, "names, --all and -l exclude one another")
 	case !f.all && f.selector == "" && len(args) == 0:
-		return c, misused(cmd, "say which workloads: KIND/NAME, --all or -l SELECTOR")
+		return c, misused(cmd, "say for which workloads: KIND/NAME, --all or -l SELECTOR")
 	}
 	if f.selector != "" {
 		if c.labels, err = labels.Parse(f.selector); err != nil {

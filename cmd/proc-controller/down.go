@@ -17,7 +17,7 @@ import (
 // newDown is the verb that ends the controller and everything that it runs.
 func newDown(std streams, at *placeFlags) *cobra.Command {
 	var timeout time.Duration
-	var noWait bool
+	var waits waitSwitch
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop everything, and then the controller",
@@ -39,10 +39,10 @@ controller meanwhile kills at once what is left.`,
 				return misused(cmd, "the timeout must be more than nothing, and is %v", timeout)
 			}
 			d := leaving{std: std, limit: timeout}
-			return d.run(cmd.Context(), at, !noWait)
+			return d.run(cmd.Context(), at, waits.on())
 		},
 	}
-	cmd.Flags().BoolVar(&noWait, "no-wait", false, "do not wait until it is done")
+	waits.add(cmd.Flags(), true, "wait until the controller has ended and nothing of it is left")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long to wait at most, as `TIME`: 30s, 2m")
 	return cmd
 }

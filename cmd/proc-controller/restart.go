@@ -18,7 +18,7 @@ import (
 // newRestart is the verb that has workloads started anew.
 func newRestart(std streams, at *placeFlags) *cobra.Command {
 	f := waitFlags{until: "ready"}
-	var noWait bool
+	var waits waitSwitch
 	cmd := &cobra.Command{
 		Use:   "restart {KIND[/NAME]... | --all | -l SELECTOR}",
 		Short: "Start workloads anew, and wait until they are ready",
@@ -42,13 +42,13 @@ resume it instead. Asked for by kind, label or --all, it is left as it is.`,
 			if err != nil {
 				return err
 			}
-			r := restarting{waiting: w, std: std, wait: !noWait, limit: f.timeout}
+			r := restarting{waiting: w, std: std, wait: waits.on(), limit: f.timeout}
 			return r.run(cmd.Context(), at)
 		},
 	}
 	cmd.ValidArgsFunction = completeWorkloads(at)
 	flags := cmd.Flags()
-	flags.BoolVar(&noWait, "no-wait", false, "do not wait until it is done")
+	waits.add(flags, true, "wait until they are ready, and nothing of the former ones is left")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait at most, as `TIME`: 30s, 2m")
 	flags.BoolVar(&f.all, "all", false, "restart all workloads")
 	flags.StringVarP(&f.selector, "selector", "l", "", "restart those whose labels match `SELECTOR`: team=dev,tier!=test")

@@ -19,17 +19,28 @@ import (
 // waitFlag says whether a verb that changes something waits until that is done,
 // and how long.
 type waitFlag struct {
-	wait, noWait bool
-	asked        func() bool // for, and not only by default
-	timeout      time.Duration
+	waitSwitch
+	asked   func() bool // for, and not only by default
+	timeout time.Duration
 }
+
+// waitSwitch is --wait, and --no-wait where it is the default to wait.
+type waitSwitch struct{ wait, noWait bool }
+
+// add adds the flags; what says what is waited for.
+func (s *waitSwitch) add(flags *pflag.FlagSet, byDefault bool, what string) {
+	flags.BoolVar(&s.wait, "wait", byDefault, what)
+	if byDefault {
+		flags.BoolVar(&s.noWait, "no-wait", false, "do not wait; the same as --wait=false")
+	}
+}
+
+// on says that it is waited.
+func (s *waitSwitch) on() bool { return s.wait && !s.noWait }
 
 // add adds the flags; what says what is waited for.
 func (f *waitFlag) add(flags *pflag.FlagSet, byDefault bool, what string) {
-	flags.BoolVar(&f.wait, "wait", byDefault, what)
-	if byDefault {
-		flags.BoolVar(&f.noWait, "no-wait", false, "do not wait; the same as --wait=false")
-	}
+	f.waitSwitch.add(flags, byDefault, what)
 	flags.DurationVar(&f.timeout, "timeout", time.Minute, "how long to wait at most, as `TIME`: 30s, 2m")
 	f.asked = func() bool { return f.wait && flags.Changed("wait") }
 }
@@ -47,7 +58,7 @@ func (f *waitFlag) without(std streams, p place, err error) error {
 
 // until waits, if that is wanted.
 func (f *waitFlag) until(ctx context.Context, std streams, client *api.Client, p place, s settling) error {
-	if !f.wait || f.noWait || len(s.keys) == 0 {
+	if !f.on() || len(s.keys) == 0 {
 		return nil
 	}
 	return s.run(ctx, std, client, p, f.timeout)
@@ -87,7 +98,7 @@ func (s *settling) run(ctx context.Context, std streams, client *api.Client, p p
 			shown.clear()
 			return s.tell(std, states, "will not be", "", func(st waitState) bool { return st.hopeless })
 		}
-		shown.show(s.lines(states))
+		shown.show(s.lines(states, all))
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -132,13 +143,31 @@ func (s *settling) tell(std streams, states []waitState, verb, when string, chos
 var countdown = regexp.MustCompile(` ?\(?for another [0-9a-zµ.]+\)?`)
 
 // lines are what is shown while it is waited for: those that it is not true of.
-func (s *settling) lines(states []waitState) (lines []progressLine) {
+func (s *settling) lines(states []waitState, all []api.Object) (lines []progressLine) {
 	for i, st := range states {
 		if !st.met {
-			lines = append(lines, progressLine{name: shortName(s.keys[i]), text: "waiting: " + countdown.ReplaceAllString(st.why, "")})
+			lines = append(lines, progressLine{name: shortName(s.keys[i]), text: wayOf(objectIn(all, s.keys[i]), st.why)})
 		}
 	}
 	return lines
+}
+
+// wayOf says how far a workload is on its way and why it is no further, as stepOf
+// does; o is nil where the controller does not know it yet.
+func wayOf(o *api.Object, why string) string {
+	why = countdown.ReplaceAllString(why, "")
+	if o == nil || o.Status.Phase == "" {
+		return why
+	}
+	phase := string(o.Status.Phase)
+	lower := strings.ToLower(phase)
+	switch {
+	case strings.EqualFold(why, phase):
+		return lower
+	case strings.HasPrefix(why, phase+":"), strings.HasPrefix(why, lower):
+		return why
+	}
+	return lower + ": " + why
 }
 
 // messageOf is what a condition says, or else the given text.
