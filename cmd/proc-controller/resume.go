@@ -59,9 +59,9 @@ func isDirError(err error) bool {
 func (r *resumed) text() string {
 	switch {
 	case r.file != "" && r.live:
-		return "resumed in " + r.file + " and at runtime"
+		return "resumed in " + oneLine(r.file) + " and at runtime"
 	case r.file != "":
-		return "resumed in " + r.file
+		return "resumed in " + oneLine(r.file)
 	case r.live:
 		return "resumed at runtime"
 	}

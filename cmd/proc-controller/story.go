@@ -65,7 +65,7 @@ func (st *story) phase() string {
 	switch {
 	case why == "":
 		return phase
-	case strings.HasPrefix(why, phase):
+	case why == phase, strings.HasPrefix(why, phase+":"):
 		return why // BackOff is the reason of BackOff
 	}
 	return phase + ", " + why

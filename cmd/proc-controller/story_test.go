@@ -166,3 +166,21 @@ func TestHowItEnded(t *testing.T) {
 		}
 	}
 }
+
+// The phase is said also where its reason begins with the same word.
+func TestStatusOfAStory(t *testing.T) {
+	for _, tt := range []struct {
+		phase  spec.Phase
+		reason spec.Reason
+		want   string
+	}{
+		{spec.PhaseBackOff, spec.ReasonBackOff, "BackOff: why"},
+		{spec.PhaseSuspended, spec.ReasonSuspendedNow, "Suspended, SuspendedAtRuntime: why"},
+	} {
+		o := running(spec.KindAgent, "a", 1, time.Second)
+		o.Status.Phase, o.Status.Reason, o.Status.Message = tt.phase, tt.reason, "why"
+		if got := (&story{Object: &o, now: now}).phase(); got != tt.want {
+			t.Errorf("%s for %s: %q, want %q", tt.phase, tt.reason, got, tt.want)
+		}
+	}
+}

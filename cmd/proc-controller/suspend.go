@@ -199,9 +199,9 @@ func (s *switching) inManifests(ctx context.Context) (keys []spec.Key, lines []s
 			if err != nil {
 				return err
 			}
-			text := "suspended in " + f.Path
+			text := "suspended in " + oneLine(f.Path)
 			if !changed {
-				text = "unchanged: suspended already, in " + f.Path
+				text = "unchanged: suspended already, in " + oneLine(f.Path)
 			}
 			lines = append(lines, shortName(k)+" "+text)
 		}
