@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func newImport(std streams) *cobra.Command {
 		Short: "Make manifests of an mcp.json, a claude_desktop_config.json or a Procfile",
 		Long: `Make manifests of what another program has been told to run: the mcpServers of
 Claude Desktop, Claude Code, Cursor and others, the servers of VS Code's mcp.json
-(with comments), or the lines of a Procfile.
+(with comments), or the lines of a Procfile; - is standard input.
 
 They are printed, or with --to DIR written there, one file each; a file that is
 there already is never touched. Secrets do not get into a manifest: where a value
@@ -109,6 +110,9 @@ func importFile(std streams, file string, taken map[string]bool) ([]clients.Work
 	if err != nil {
 		return nil, nil, err
 	}
+	if file == "-" && !slices.Contains([]string{"{", "/", "["}, firstLetter(data)) {
+		abs = filepath.Join(filepath.Dir(abs), "Procfile") // the names of files tell them apart
+	}
 	c, err := clients.Parse(filepath.ToSlash(abs), data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot import %s: %v", file, err)
@@ -116,6 +120,12 @@ func importFile(std streams, file string, taken map[string]bool) ([]clients.Work
 	return c.Workloads(clients.Options{
 		Folder: clients.Folder(filepath.ToSlash(abs)), Secrets: secretsDir, Taken: taken,
 	})
+}
+
+// firstLetter is the first character that is no blank.
+func firstLetter(data []byte) string {
+	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	return string(text[:min(1, len(text))])
 }
 
 func readImport(std streams, file string) ([]byte, error) {
