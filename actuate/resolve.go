@@ -98,7 +98,7 @@ func refusal(path string, err error) *StartError {
 	case errors.Is(err, errIsDir), errors.Is(err, errNotRegular):
 		return startErrorf(spec.ReasonNotExecutable, "cannot run %s: it %v", path, err)
 	case errors.Is(err, fs.ErrPermission):
-		return startErrorf(spec.ReasonNotExecutable, "cannot run %s: it is not executable (chmod +x %s)", path, path)
+		return startErrorf(spec.ReasonNotExecutable, "cannot run %s: it is not executable (chmod +x %s)", path, spec.ShellWord(path))
 	}
 	return startErrorf(spec.ReasonNotExecutable, "cannot run %s: %v", path, err)
 }

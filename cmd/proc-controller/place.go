@@ -41,15 +41,7 @@ func (f *placeFlags) given() string {
 }
 
 // shellQuote quotes what a shell would not take as one word.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:=@,%", r)
-	}
-	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func shellQuote(s string) string { return spec.ShellWord(s) }
 
 // host is what the default places depend on.
 type host struct {

@@ -48,7 +48,7 @@ func (s *Source) enter() *refusal {
 	s.real, s.found = w.real, w.end
 	switch {
 	case missing(err):
-		return refuse(spec.ReasonDirMissing, "the manifest directory does not exist: mkdir -p %s", s.options.Dir)
+		return refuse(spec.ReasonDirMissing, "the manifest directory does not exist: mkdir -p %s", spec.ShellWord(s.options.Dir))
 	case err != nil:
 		return refuse(spec.ReasonUnreadable, "cannot reach the manifest directory: %v", err)
 	case !w.end.mode.IsDir():

@@ -64,7 +64,7 @@ func (t *trust) writers(path string, st stamp) *refusal {
 	case group:
 		who, mend = fmt.Sprintf("group %d", st.gid), "g-w"
 	}
-	return refuse(spec.ReasonUntrusted, "%s is writable by %s: chmod %s %s", path, who, mend, path)
+	return refuse(spec.ReasonUntrusted, "%s is writable by %s: chmod %s %s", path, who, mend, spec.ShellWord(path))
 }
 
 // privateGroup tells whether the group of a path is its owner alone, as with

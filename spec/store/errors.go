@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // DirError is a directory that could not be read or changed. Unwrap gives what
@@ -20,7 +22,7 @@ func (e *DirError) Error() string {
 	said := fmt.Sprintf("cannot %s %s: %v", e.what, e.dir, cause(e.err))
 	switch {
 	case errors.Is(e.err, fs.ErrNotExist):
-		return fmt.Sprintf("the manifest directory %s does not exist: mkdir -p %s", e.dir, e.dir)
+		return fmt.Sprintf("the manifest directory %s does not exist: mkdir -p %s", e.dir, spec.ShellWord(e.dir))
 	case errors.Is(e.err, syscall.EROFS):
 		return said + ": change the files where they come from"
 	case errors.Is(e.err, fs.ErrPermission):
