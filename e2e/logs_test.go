@@ -302,7 +302,7 @@ func TestLogsOfWhatIsNotThere(t *testing.T) {
 		{"mcp/reader", "did you mean agent/reader?", 1},
 		{"agent/reader", "note: agent/reader has written nothing that is kept", 0},
 		{"", "say whose lines", 2},
-		{"agent/reader -l a=b", "contradict", 2},
+		{"agent/reader -l a=b", "exclude one another", 2},
 		{"agent/reader -f --previous", "a former run writes no more", 2},
 		{"agent/reader --tail -5", "bad value -5 of --tail", 2},
 		{"agent/reader --since 0s", "use more than 0s", 2},

@@ -83,7 +83,7 @@ func (f *eventsFlags) check(cmd *cobra.Command) error {
 	case f.limit <= 0:
 		return misused(cmd, "bad value %d of --limit: use 1 or more, or --all", f.limit)
 	case f.all && cmd.Flags().Changed("limit"):
-		return misused(cmd, "--all and --limit contradict each other")
+		return misused(cmd, "--all and --limit exclude one another")
 	}
 	return oneOf(cmd, "output", f.output, "json")
 }

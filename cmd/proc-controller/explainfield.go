@@ -33,6 +33,9 @@ func isPID(arg string) bool { return strings.Trim(arg, "-+0123456789") == "" && 
 // explainField tells what there is to know of a field of a manifest.
 func explainField(cmd *cobra.Command, std streams, path, output string, recursive bool) error {
 	f, kind, err := reference.Lookup(path)
+	if key, isKey := spec.ParseKey(path); err != nil && isKey == nil {
+		return misused(cmd, "%q is no field of a manifest; to see a workload: %s describe %s", path, program, shortName(key))
+	}
 	if err != nil {
 		return misused(cmd, "cannot explain %q: %v", path, err)
 	}

@@ -80,17 +80,17 @@ func (f *logsFlags) parse(cmd *cobra.Command, args []string) (want selectors, ma
 	case len(args) == 0 && f.selector == "":
 		return nil, nil, misused(cmd, "say whose lines: KIND/NAME, a KIND for all of it, or -l SELECTOR")
 	case len(args) > 0 && f.selector != "":
-		return nil, nil, misused(cmd, "-l and names contradict each other")
+		return nil, nil, misused(cmd, "names and -l exclude one another")
 	case f.tail < -1:
 		return nil, nil, misused(cmd, "bad value %d of --tail: use a number of lines, or -1 for all", f.tail)
 	case cmd.Flags().Changed("since") && f.since <= 0:
 		return nil, nil, misused(cmd, "bad value %s of --since: use more than 0s", f.since)
 	case f.previous && f.follow:
-		return nil, nil, misused(cmd, "--previous and -f contradict each other: a former run writes no more")
+		return nil, nil, misused(cmd, "--previous and -f exclude one another: a former run writes no more")
 	}
 	if f.selector != "" {
 		if matching, err = labels.Parse(f.selector); err != nil {
-			return nil, nil, misused(cmd, "bad value %q of -l: %v", f.selector, err)
+			return nil, nil, misused(cmd, "cannot read the selector %q: %v", f.selector, err)
 		}
 	}
 	want, err = parseSelectors(cmd, args)

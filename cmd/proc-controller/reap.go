@@ -65,7 +65,7 @@ func (f *reapFlags) check(cmd *cobra.Command, at *placeFlags) error {
 	case f.grace < 0:
 		return misused(cmd, "bad value %s of --grace: use 0s or more", f.grace)
 	case f.orphaned && at.owner != "":
-		return misused(cmd, "--orphaned and --owner contradict each other")
+		return misused(cmd, "--orphaned and --owner exclude one another")
 	}
 	return oneOf(cmd, "output", f.output, "json")
 }

@@ -24,12 +24,15 @@ the answer then stands in its log.`,
 		Example: `  install proc-controller /usr/local/bin/ && proc-controller upgrade`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if timeout <= 0 {
+				return misused(cmd, "the timeout must be more than nothing, and is %v", timeout)
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			return upgrade(ctx, std, at)
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "`TIME` that is waited for the new program to be ready")
+	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long the new program may take to be ready, as `TIME`: 30s, 2m")
 	return cmd
 }
 
