@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ type progress struct {
 	out   io.Writer
 	term  terminal
 	moves bool
-	lines int               // of the block that stands now
+	block []string          // that stands now
 	said  map[string]string // what a plain line has said last of each
 }
 
@@ -32,22 +33,21 @@ func newProgress(w io.Writer) *progress {
 }
 
 // show replaces what was shown. It is called as often as one likes; nothing is
-// written where nothing has changed and there is no terminal.
+// written where nothing has changed.
 func (p *progress) show(lines []progressLine) {
 	if !p.moves {
 		p.tell(lines)
 		return
 	}
 	columns, rows := p.term.size()
-	p.replace(p.block(lines, columns, rows))
+	if block := p.lay(lines, columns, rows); !slices.Equal(block, p.block) {
+		p.replace(block)
+	}
 }
-
-// done leaves what was shown last standing.
-func (p *progress) done() { p.lines = 0 }
 
 // clear takes away what was shown last, where that is possible.
 func (p *progress) clear() {
-	if p.lines > 0 {
+	if len(p.block) > 0 {
 		p.replace(nil)
 	}
 }
@@ -64,9 +64,9 @@ func (p *progress) tell(lines []progressLine) {
 	}
 }
 
-// block lays lines out, cut to the terminal: a block that is higher than it could
+// lay lays lines out, cut to the terminal: a block that is higher than it could
 // not be written over.
-func (p *progress) block(lines []progressLine, columns, rows int) []string {
+func (p *progress) lay(lines []progressLine, columns, rows int) []string {
 	columns = cmp.Or(columns, 80)
 	room := max(cmp.Or(rows, 24)-1, 1)
 	more := 0
@@ -105,8 +105,8 @@ const (
 func (p *progress) replace(block []string) {
 	var b strings.Builder
 	b.WriteString(wrapOff)
-	if p.lines > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", p.lines)
+	if len(p.block) > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", len(p.block))
 	}
 	b.WriteByte('\r')
 	for _, line := range block {
@@ -114,5 +114,5 @@ func (p *progress) replace(block []string) {
 	}
 	b.WriteString(clearRest + wrapOn)
 	_, _ = io.WriteString(p.out, b.String()) // a closed stderr ends nothing
-	p.lines = len(block)
+	p.block = block
 }

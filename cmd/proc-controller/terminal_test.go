@@ -154,7 +154,6 @@ func TestProgressElsewhere(t *testing.T) {
 	p.show([]progressLine{{name: "mcp/files", text: "starting"}, {name: "mcp/web", text: "waits\nfor files"}})
 	p.show([]progressLine{{name: "mcp/files", text: "starting"}, {name: "mcp/web", text: "starting"}})
 	p.clear()
-	p.done()
 	if d := cmp.Diff("mcp/files: starting\nmcp/web: waits; for files\nmcp/web: starting\n", b.String()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -169,12 +168,30 @@ func TestProgressBlock(t *testing.T) {
 		{name: "mcp/d", text: "ready"},
 	}
 	want := []string{"mcpserver…  waits f…", "mcp/b       ready", "and 2 more"}
-	if d := cmp.Diff(want, p.block(lines, 20, 4)); d != "" {
+	if d := cmp.Diff(want, p.lay(lines, 20, 4)); d != "" {
 		t.Errorf("20 columns, 4 rows (-want +got):\n%s", d)
 	}
-	for _, line := range p.block(lines, 20, 2) {
+	for _, line := range p.lay(lines, 20, 2) {
 		if n := len([]rune(line)); n > 20 {
 			t.Errorf("%q is %d wide", line, n)
 		}
+	}
+}
+
+// A block is written once, and again when something in it changes.
+func TestProgressIsWrittenOnChange(t *testing.T) {
+	var b strings.Builder
+	p := &progress{out: &b, moves: true}
+	for _, text := range []string{"starting", "starting", "ready", "ready"} {
+		p.show([]progressLine{{name: "mcp/files", text: text}})
+	}
+	p.clear()
+	p.clear()
+	const off, on, rest = wrapOff, wrapOn, clearRest
+	want := off + "\rmcp/files  starting" + clearLine + "\n" + rest + on +
+		off + "\x1b[1A\rmcp/files  ready" + clearLine + "\n" + rest + on +
+		off + "\x1b[1A\r" + rest + on
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -35,7 +35,7 @@ func (k *keeper) awaitReady() ([]api.Object, int) {
 	for pause := firstSetLook; ; pause = min(2*pause, lastSetLook) {
 		look, err := k.look()
 		if err == nil {
-			show.update(k.brief.Keys, look.states)
+			show.update(k.brief.Keys, look)
 		}
 		switch {
 		case err != nil && !errors.Is(err, api.ErrNotRunning):
@@ -175,14 +175,14 @@ func newSetProgress(w io.Writer, quiet bool) *setProgress {
 }
 
 // update shows what is still waited for.
-func (p *setProgress) update(keys []spec.Key, states []waitState) {
+func (p *setProgress) update(keys []spec.Key, l setLook) {
 	if p.quiet || !p.moves {
 		return
 	}
 	var waiting []progressLine
-	for i, st := range states {
+	for i, st := range l.states {
 		if !st.met {
-			waiting = append(waiting, progressLine{name: shortName(keys[i]), text: st.why})
+			waiting = append(waiting, progressLine{name: shortName(keys[i]), text: wayOf(objectIn(l.objects, keys[i]), st.why)})
 		}
 	}
 	p.show(waiting)
