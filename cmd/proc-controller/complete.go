@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -55,6 +56,28 @@ func typedAs(typed string, k spec.Key) string {
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeFlags keeps a shell from offering files for the flags that take none, and
+// has it offer directories alone for those that take one. What a flag takes is said
+// by the name of its value in the help.
+func completeFlags(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, own := cmd.GetFlagCompletionFunc(f.Name); own {
+			return
+		}
+		files := cobra.NoFileCompletions
+		switch value, _ := pflag.UnquoteUsage(f); value {
+		case "DIR":
+			files = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		case "PATH", "FILE", "FILE|DIR":
+			return
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, files)
+	})
+	for _, verb := range cmd.Commands() {
+		completeFlags(verb)
+	}
 }
 
 // completeOutputs offers the forms of -o, those with an expression up to it.

@@ -93,6 +93,7 @@ together with everything that it has started.`,
 		newVersion(std),
 		newCompletion(std),
 	)
+	completeFlags(root)
 	return root
 }
 
