@@ -306,7 +306,7 @@ func TestLogsOfWhatIsNotThere(t *testing.T) {
 		{"agent/reader -f --previous", "a former run writes no more", 2},
 		{"agent/reader --tail -5", "bad value -5 of --tail", 2},
 		{"agent/reader --since 0s", "use more than 0s", 2},
-		{"-l a=b=c", "bad value", 2},
+		{"-l a=b=c", "cannot read the selector", 2},
 		{"pod/reader", "unknown kind", 2},
 	} {
 		if res := r.run("logs", strings.Fields(tc.args)...); res.code != tc.code || !strings.Contains(res.stderr, tc.stderr) || res.stdout != "" {
