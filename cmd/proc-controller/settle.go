@@ -102,9 +102,9 @@ func (s *settling) run(ctx context.Context, std streams, client *api.Client, p p
 
 // look judges each.
 func (s *settling) look(all []api.Object) []waitState {
-	states := make([]waitState, len(s.keys))
+	states, known := make([]waitState, len(s.keys)), byKey(all)
 	for i, k := range s.keys {
-		states[i] = s.judge(k, objectIn(all, k))
+		states[i] = s.judge(k, known[k])
 	}
 	return states
 }

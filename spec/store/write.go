@@ -15,7 +15,7 @@ import (
 func (c *Content) commit() error {
 	targets := map[*File]string{}
 	for _, f := range c.Files {
-		if !f.changed || f.removed && f.info == nil {
+		if !f.changed {
 			continue
 		}
 		target, err := c.target(f)
@@ -74,7 +74,7 @@ func (f *File) commit(target string) error {
 		}
 		return syncDir(filepath.Dir(target))
 	}
-	return writeFile(target, f.data, f.info)
+	return writeFile(target, f.result, f.info)
 }
 
 // newMode is that of a new file, less the umask: what others may write is not
