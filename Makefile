@@ -1,6 +1,6 @@
 # What a contributor runs. Each target calls a script in hack/; `make` alone
 # lists them.
-.PHONY: help build run test bench chaos fuzz clean
+.PHONY: help build run test bench chaos fuzz man release clean
 
 help:
 	@echo 'make run     build, and run the controller on manifests/ in the foreground'
@@ -9,6 +9,8 @@ help:
 	@echo 'make bench   measure, beside the bare floor and other supervisors; ARGS=-h for more'
 	@echo 'make chaos   torment a real controller for a minute; ARGS=-h for more'
 	@echo 'make fuzz    fuzz each parser for FUZZTIME (default 10s)'
+	@echo 'make man     write the man pages into dist/man'
+	@echo 'make release build archives and Debian packages into dist/'
 	@echo 'make clean   remove bin/ and what the tests left in the build directory'
 
 build:
@@ -30,6 +32,12 @@ chaos:
 
 fuzz:
 	@hack/fuzz
+
+man:
+	@hack/man
+
+release:
+	@hack/release
 
 clean:
 	@hack/clean

@@ -61,6 +61,9 @@ func (*Actuator) Forget(*observe.Instance) {}
 // LogPath is empty.
 func (*Actuator) LogPath(spec.Key, spec.Instance) string { return "" }
 
+// BoundLogs does nothing.
+func (*Actuator) BoundLogs(map[spec.Key]spec.LogBounds, bool) {}
+
 // Children is empty.
 func (*Actuator) Children() []observe.Ident { return nil }
 

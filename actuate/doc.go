@@ -16,5 +16,6 @@
 // of one start), spawner.go (the thread that forks), reaper_linux.go (how ends
 // are noticed), signal.go (how a stop reaches the tree) and errand_linux.go (what
 // is run for an instance beside its program). The sub-packages
-// scope, journal and lock stand on their own.
+// scope, journal, lock and logs (the output files for whoever reads them) stand
+// on their own; logbound.go keeps the files bounded and notes their times.
 package actuate

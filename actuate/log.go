@@ -6,37 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/proc-controller/proc-controller/actuate/logs"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// logSuffix ends the name of an output file.
-const logSuffix = ".log"
-
-// LogPath is where the output of an instance is written, whether or not the
-// file is there: logs/KIND.NAME.TOKEN.log, with the random part of the instance,
-// which is known before the fork. It needs no state, so the output of an adopted
-// instance is found like that of any other.
-//
-// All files are in one directory: ext4 puts each new directory, and what is
-// first made in it, into another part of the disk, which costs from 0.3 to 1.2
-// ms, more than all the rest of a start. Neither kind nor name nor token can
-// hold a dot.
+// LogPath is where the output of an instance is written; see logs.Path.
 func LogPath(stateDir string, key spec.Key, id spec.Instance) string {
-	return filepath.Join(logDir(stateDir), string(key.Kind)+"."+key.Name+"."+id.Token()+logSuffix)
-}
-
-func logDir(stateDir string) string { return filepath.Join(stateDir, "logs") }
-
-// logSeries is what the names of all output files of one key begin with, or
-// empty for another file.
-func logSeries(name string) string {
-	stem, ok := strings.CutSuffix(name, logSuffix)
-	if !ok {
-		return ""
-	}
-	return stem[:strings.LastIndexByte(stem, '.')+1]
+	return logs.Path(stateDir, key, id)
 }
 
 // openLog makes the output file of an instance, for this user only. It is
@@ -56,3 +35,19 @@ func openLog(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// openForWriting tells whether anybody has the file open for writing. Where that
+// cannot be told the answer is no: files of runs that this controller started are
+// protected by its own record of them.
+func openForWriting(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	written, known := logs.Written(f)
+	return written && known
+}
+
+// keptBytes is what is left of an output file when its oldest part is freed.
+func keptBytes(b spec.LogBounds) int64 { return b.MaxBytes / 5 * 4 }

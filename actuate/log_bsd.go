@@ -2,18 +2,18 @@
 
 package actuate
 
-import "os"
+import (
+	"os"
+
+	"github.com/proc-controller/proc-controller/actuate/logs"
+)
 
 // freeOldest frees all but about the last keep bytes of a file.
-func freeOldest(path string, size, keep int64) error {
+func freeOldest(path string, size, keep int64, times *logs.Recorder) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return copyAndTruncate(f, size, keep)
+	return times.Cut(max(0, size-keep), func() error { return copyAndTruncate(f, size, keep) })
 }
-
-// openForWriting cannot be told here. Files of runs that this controller
-// started are protected by its own record of them.
-func openForWriting(string) bool { return false }

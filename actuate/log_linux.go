@@ -5,13 +5,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/proc-controller/proc-controller/actuate/logs"
 )
 
 // freeOldest frees all but about the last keep bytes of a file that others may
 // be appending to. Where the file system can, the space is taken from under the
 // old part and all offsets stay (fallocate(2) FALLOC_FL_PUNCH_HOLE: ext4, xfs,
 // btrfs, tmpfs); elsewhere the file is copied and truncated.
-func freeOldest(path string, size, keep int64) error {
+func freeOldest(path string, size, keep int64, times *logs.Recorder) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return err
@@ -19,7 +21,7 @@ func freeOldest(path string, size, keep int64) error {
 	defer f.Close()
 	err = punch(f, size-keep)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		return copyAndTruncate(f, size, keep)
+		return times.Cut(max(0, size-keep), func() error { return copyAndTruncate(f, size, keep) })
 	}
 	return err
 }
@@ -34,21 +36,4 @@ func punch(f *os.File, bytes int64) error {
 	}
 	const mode = unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_KEEP_SIZE
 	return os.NewSyscallError("fallocate", unix.Fallocate(int(f.Fd()), mode, 0, bytes))
-}
-
-// openForWriting tells whether anybody has the file open for writing: a read
-// lease is refused then (fcntl(2) F_SETLEASE). It is given back at once. Where
-// leases cannot be had (another's file, a network file system) nothing can be
-// told and the answer is no.
-func openForWriting(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-	if err == nil {
-		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
-	}
-	return errors.Is(err, unix.EAGAIN)
 }

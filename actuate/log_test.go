@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/proc-controller/proc-controller/actuate/logs"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -40,13 +41,13 @@ func TestOutputIsBoundedUnderALiveWriter(t *testing.T) {
 	if err != nil || fi.Size() < 40000*1000 {
 		t.Fatalf("size %d, %v: offsets must stay", fi.Size(), err)
 	}
-	eventually(t, "within its bound", func() bool { return allocated(t, in.Log) <= maxLogBytes })
+	eventually(t, "within its bound", func() bool { return allocated(t, in.Log) <= spec.DefaultLogBounds.MaxBytes })
 	f, err := os.Open(in.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	tail := make([]byte, keepLogBytes-1<<20)
+	tail := make([]byte, keptBytes(spec.DefaultLogBounds)-1<<20)
 	if _, err := f.ReadAt(tail, fi.Size()-int64(len(tail))); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,8 @@ func TestCopyAndTruncateKeepsTheNewest(t *testing.T) {
 }
 
 func TestFormerRunsAreThinnedOutButNotThoseInUse(t *testing.T) {
-	k := &logKeeper{dir: t.TempDir(), log: logr.Discard(), files: map[string]*boundedLog{}}
+	k := &logKeeper{dir: t.TempDir(), log: logr.Discard(), files: map[string]*boundedLog{}, logBounds: newLogBounds()}
+	k.set("Agent.a.", spec.LogBounds{MaxBytes: 1 << 20, Keep: 2})
 	var open *os.File
 	for i := range 8 {
 		f, err := openLog(filepath.Join(k.dir, fmt.Sprintf("Agent.a.t-%d.log", i)))
@@ -96,13 +98,19 @@ func TestFormerRunsAreThinnedOutButNotThoseInUse(t *testing.T) {
 		} else {
 			f.Close()
 		}
+		if err := os.WriteFile(logs.TimesPath(f.Name()), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		at := time.Unix(int64(1000+i), 0)
 		if err := os.Chtimes(f.Name(), at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	k.thinOut(map[string]bool{"Agent.b.": true})
-	if entries, _ := os.ReadDir(k.dir); len(entries) != 8 {
+	if err := os.WriteFile(filepath.Join(k.dir, "Agent.a.gone.times"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.thinOut(map[string]bool{"Agent.b.": true, "Agent.c.": true})
+	if entries, _ := os.ReadDir(k.dir); len(entries) != 17 {
 		t.Errorf("thinning out another key left %d", len(entries))
 	}
 	k.thinOut(map[string]bool{"Agent.a.": true})
@@ -111,7 +119,7 @@ func TestFormerRunsAreThinnedOutButNotThoseInUse(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if got := strings.Join(left, " "); got != "Agent.a.t-0.log Agent.a.t-5.log Agent.a.t-6.log Agent.a.t-7.log" {
+	if got := strings.Join(left, " "); got != "Agent.a.t-0.log Agent.a.t-0.times Agent.a.t-6.log Agent.a.t-6.times Agent.a.t-7.log Agent.a.t-7.times" {
 		t.Errorf("left are %s", got)
 	}
 }
@@ -127,10 +135,12 @@ func TestNextLook(t *testing.T) {
 		{restingLook, 0, restingLook},
 		{time.Second, 1 << 30, fastestLook},
 		{time.Second, 1 << 20, time.Second},
-		{time.Second, 1, 2 * time.Second},
+		{time.Second, 1, time.Second},
+		{firstLook, 1, 2 * firstLook},
+		{time.Second, -5 << 20, time.Second},
 		{restingLook, 1, growingLook},
 	} {
-		if got := nextLook(tc.last, tc.grown); got != tc.want {
+		if got := nextLook(tc.last, tc.grown, spec.DefaultLogBounds); got != tc.want {
 			t.Errorf("nextLook(%v, %d) is %v, not %v", tc.last, tc.grown, got, tc.want)
 		}
 	}
@@ -139,7 +149,12 @@ func TestNextLook(t *testing.T) {
 // A thousand files that rest must cost next to nothing, which is what this
 // counts: the looks and the wake-ups of ten minutes.
 func TestRestingFilesAreLookedAtTogether(t *testing.T) {
-	k := &logKeeper{files: map[string]*boundedLog{}, fresh: map[string]bool{}}
+	k := &logKeeper{files: map[string]*boundedLog{}, fresh: map[string]bool{}, logBounds: newLogBounds()}
+	var err error
+	if k.bell, err = logs.NewBell(); err != nil {
+		t.Log(err)
+	}
+	defer k.bell.Close()
 	dir := t.TempDir()
 	now := time.Now()
 	for i := range 1000 {
@@ -198,9 +213,6 @@ func TestLogPathNamesKeyAndInstance(t *testing.T) {
 	got := LogPath("/state", spec.Key{Kind: spec.KindAgent, Name: "mend"}, "abc-12")
 	if got != "/state/logs/Agent.mend.abc.log" {
 		t.Error(got)
-	}
-	if s := logSeries(filepath.Base(got)); s != "Agent.mend." {
-		t.Errorf("series %q", s)
 	}
 }
 

@@ -11,29 +11,28 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sys/unix"
+
+	"github.com/proc-controller/proc-controller/actuate/logs"
+	"github.com/proc-controller/proc-controller/spec"
 )
 
-// What is kept of the output of one run.
-const (
-	// maxLogBytes bounds the disk space of one output file; what is freed when
-	// it is reached leaves keepLogBytes of the newest.
-	maxLogBytes  = 10 << 20
-	keepLogBytes = 8 << 20
-)
-
-// logKeeper bounds the output files, in one goroutine of its own: nothing of it
-// is on the way of a start or of the output itself.
+// logKeeper bounds the output files and notes their times, in one goroutine of
+// its own: nothing of it is on the way of a start or of the output itself.
 type logKeeper struct {
 	dir    string
 	log    logr.Logger
+	bell   *logs.Bell    // nil where there is none
 	wake   chan struct{} // of size one
 	closed chan struct{}
-	done   chan struct{}
+	// running and hearing are the goroutines, in the order in which they end:
+	// whoever uses the bell must have ended before that is closed.
+	running, hearing sync.WaitGroup
 
 	mu    sync.Mutex
 	files map[string]*boundedLog // by path
 	queue lookQueue
-	fresh map[string]bool // series (see logSeries) that have a new file
+	logBounds
+	fresh map[string]bool // series (see logs.Series) that have a new file
 	// thinAt is when those are thinned out; zero where there are none.
 	thinAt time.Time
 	// asleepUntil is when the goroutine wakes up by itself.
@@ -43,37 +42,53 @@ type logKeeper struct {
 // boundedLog is one output file under watch.
 type boundedLog struct {
 	path  string
+	times *logs.Recorder
 	size  int64 // at the last look
 	pause time.Duration
 	due   time.Time
 	at    int  // index in the queue, -1 when it is not in it
 	last  bool // nobody writes it any more: it is looked at once more
+	armed bool // the bell rings at the next write
+	// silent says that its times could not be noted, and that this was told.
+	silent bool
 }
 
 func newLogKeeper(stateDir string, log logr.Logger) *logKeeper {
 	k := &logKeeper{
-		dir: logDir(stateDir), log: log,
-		wake: make(chan struct{}, 1), closed: make(chan struct{}), done: make(chan struct{}),
-		files: map[string]*boundedLog{}, fresh: map[string]bool{},
+		dir: logs.Dir(stateDir), log: log,
+		wake: make(chan struct{}, 1), closed: make(chan struct{}),
+		files: map[string]*boundedLog{}, fresh: map[string]bool{}, logBounds: newLogBounds(),
 	}
-	go k.run()
+	var err error
+	if k.bell, err = logs.NewBell(); err != nil {
+		log.V(1).Info("output files are only looked at from time to time", "cause", err.Error())
+	} else {
+		k.hearing.Go(k.listen)
+	}
+	k.running.Go(k.run)
 	return k
 }
 
 // Add begins to bound a file, and asks for the older ones beside it to be
 // thinned out.
-func (k *logKeeper) Add(path string) {
+func (k *logKeeper) Add(path string, b spec.LogBounds) {
 	now := time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.set(logs.Series(filepath.Base(path)), b)
 	k.addLocked(path, now)
-	k.fresh[logSeries(filepath.Base(path))] = true
-	if k.thinAt.IsZero() {
-		k.thinAt = now.Add(thinDelay)
-	}
+	k.thinLocked(logs.Series(filepath.Base(path)), now)
 	// A thousand starts in a row cost one wake-up.
 	if k.asleepUntil.After(now.Add(firstLook)) {
 		k.poke()
+	}
+}
+
+// thinLocked asks for the former runs of a series to be thinned out soon.
+func (k *logKeeper) thinLocked(series string, now time.Time) {
+	k.fresh[series] = true
+	if k.thinAt.IsZero() {
+		k.thinAt = now.Add(thinDelay)
 	}
 }
 
@@ -81,7 +96,7 @@ func (k *logKeeper) addLocked(path string, now time.Time) {
 	if k.files[path] != nil {
 		return
 	}
-	f := &boundedLog{path: path, pause: firstLook, due: now.Add(firstLook), at: -1}
+	f := &boundedLog{path: path, times: logs.NewRecorder(path), pause: firstLook, due: now.Add(firstLook), at: -1}
 	k.files[path] = f
 	heap.Push(&k.queue, f)
 }
@@ -107,7 +122,6 @@ func (k *logKeeper) poke() {
 
 // run looks at what is due, until Close.
 func (k *logKeeper) run() {
-	defer close(k.done)
 	k.adopt()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -129,7 +143,9 @@ func (k *logKeeper) run() {
 // Close ends the watch. Files stay as they are.
 func (k *logKeeper) Close() {
 	close(k.closed)
-	<-k.done
+	k.running.Wait()
+	_ = k.bell.Close()
+	k.hearing.Wait()
 }
 
 // adopt takes up the files of former controllers whose writers live on.
@@ -140,7 +156,7 @@ func (k *logKeeper) adopt() {
 	entries, _ := os.ReadDir(k.dir)
 	for _, e := range entries {
 		path := filepath.Join(k.dir, e.Name())
-		if logSeries(e.Name()) != "" && openForWriting(path) {
+		if logs.Series(e.Name()) != "" && openForWriting(path) {
 			k.mu.Lock()
 			k.addLocked(path, time.Now())
 			k.mu.Unlock()
@@ -155,7 +171,7 @@ func (k *logKeeper) lookAtDue(now time.Time) time.Duration {
 		if f == nil {
 			return wait
 		}
-		size, err := k.look(f.path)
+		size, err := k.look(f, last, now)
 		if err != nil || last {
 			k.remove(f)
 			continue
@@ -183,20 +199,42 @@ func (k *logKeeper) nextDue(now time.Time) (f *boundedLog, last bool, wait time.
 	return nil, false, wait
 }
 
-// look frees the oldest part of a file that has grown beyond its bound.
-func (k *logKeeper) look(path string) (size int64, err error) {
+// look notes how large a file is now, and frees the oldest part of one that has
+// grown beyond its bound.
+func (k *logKeeper) look(f *boundedLog, last bool, now time.Time) (size int64, err error) {
 	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
+	err = unix.Stat(f.path, &st)
+	if err == nil && !last && st.Size == f.size && f.pause >= restsAfter && !f.armed {
+		f.armed = k.bell.Arm(f.path)
+		err = unix.Stat(f.path, &st) // it may have grown before that
+	}
+	if err != nil {
 		return 0, err
 	}
+	k.note(f, &st, now)
+	bounds, known := k.boundsOf(f.path)
 	// st_blocks counts 512 bytes on every system, and freed parts do not count.
-	if st.Blocks*512 <= maxLogBytes {
+	if !known || st.Blocks*512 <= bounds.MaxBytes {
 		return st.Size, nil
 	}
-	if err := freeOldest(path, st.Size, keepLogBytes); err != nil {
-		k.log.Error(err, "cannot bound an output file", "path", path)
+	if err := freeOldest(f.path, st.Size, keptBytes(bounds), f.times); err != nil {
+		k.log.Error(err, "cannot bound an output file", "path", f.path)
 	}
 	return st.Size, nil
+}
+
+// note writes down when the file was as large as it is: at its last write, unless
+// somebody has given it a time to come. That it cannot be written is told once.
+func (k *logKeeper) note(f *boundedLog, st *unix.Stat_t, now time.Time) {
+	at := time.Unix(st.Mtim.Unix())
+	if at.After(now) {
+		at = now
+	}
+	freed := max(0, st.Size-st.Blocks*512)
+	if err := f.times.Note(st.Size, freed, at); err != nil && !f.silent {
+		f.silent = true
+		k.log.Info("cannot note when output was written", "path", f.path, "cause", err.Error())
+	}
 }
 
 // remove ends the watch of a file.
@@ -205,6 +243,7 @@ func (k *logKeeper) remove(f *boundedLog) {
 	defer k.mu.Unlock()
 	delete(k.files, f.path)
 	heap.Remove(&k.queue, f.at)
+	k.bell.Disarm(f.path)
 }
 
 // schedule sets the time of the next look.
@@ -214,12 +253,9 @@ func (k *logKeeper) schedule(f *boundedLog, size int64, now time.Time) {
 	if f.last {
 		return // dropped while it was looked at
 	}
-	f.pause = nextLook(f.pause, size-f.size)
+	bounds, _ := k.boundsOfLocked(f.path)
+	f.pause = nextLook(f.pause, size-f.size, bounds)
 	f.size = size
-	f.due = now.Add(f.pause)
-	if f.pause > 4*time.Second {
-		// Resting files are looked at together: a wake-up costs more than a look.
-		f.due = f.due.Truncate(f.pause / 4).Add(f.pause / 4)
-	}
+	f.due = lookAt(now, f.pause)
 	heap.Fix(&k.queue, f.at)
 }

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-)
 
-// formerLogs is the number of ended runs whose output is kept per key.
-const formerLogs = 3
+	"github.com/proc-controller/proc-controller/actuate/logs"
+)
 
 // thinDelay is how long after a start the former runs are thinned out: the
 // removal of files holds up whoever makes one in the same directory.
@@ -25,33 +24,68 @@ type formerLog struct {
 }
 
 // thinOut removes the output of all but the last few ended runs of each of
-// these series.
+// these series, and times whose output is gone.
 func (k *logKeeper) thinOut(series map[string]bool) {
-	for _, ended := range k.endedRuns(series) {
+	names := k.namesIn(series)
+	for of, ended := range k.endedRuns(names) {
+		bounds, known := k.boundsOf(of)
+		if !known {
+			continue
+		}
 		slices.SortFunc(ended, func(a, b formerLog) int { return b.at.Compare(a.at) })
-		for _, f := range ended[min(formerLogs, len(ended)):] {
-			if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				k.log.Error(err, "cannot remove the output of a former run", "path", f.path)
-			}
+		for _, f := range ended[min(bounds.Keep, len(ended)):] {
+			k.removeFile(f.path)
+			k.removeFile(logs.TimesPath(f.path))
+		}
+	}
+	for _, name := range names {
+		if of, times := logs.OfTimes(name); times && k.missing(of) {
+			k.removeFile(filepath.Join(k.dir, name))
 		}
 	}
 }
 
-// endedRuns finds, by series, the output files that nobody has open for
-// writing.
-func (k *logKeeper) endedRuns(series map[string]bool) map[string][]formerLog {
+// missing says that there is no such file.
+func (k *logKeeper) missing(name string) bool {
+	_, err := os.Lstat(filepath.Join(k.dir, name))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (k *logKeeper) removeFile(path string) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		k.log.Error(err, "cannot remove the output of a former run", "path", path)
+	}
+}
+
+// namesIn gives the names of the files of these series.
+func (k *logKeeper) namesIn(series map[string]bool) (names []string) {
 	entries, err := os.ReadDir(k.dir)
 	if err != nil {
 		return nil
 	}
-	ended := map[string][]formerLog{}
 	for _, e := range entries {
-		of := logSeries(e.Name())
-		path := filepath.Join(k.dir, e.Name())
-		if !series[of] || k.watches(path) || openForWriting(path) {
+		name := e.Name()
+		if of, times := logs.OfTimes(name); times {
+			name = of
+		}
+		if series[logs.Series(name)] {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// endedRuns finds, by series, the output files that nobody has open for
+// writing.
+func (k *logKeeper) endedRuns(names []string) map[string][]formerLog {
+	ended := map[string][]formerLog{}
+	for _, name := range names {
+		of := logs.Series(name)
+		path := filepath.Join(k.dir, name)
+		if of == "" || k.watches(path) || openForWriting(path) {
 			continue
 		}
-		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
+		if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() {
 			ended[of] = append(ended[of], formerLog{path, fi.ModTime()})
 		}
 	}

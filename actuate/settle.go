@@ -46,7 +46,7 @@ func (s *start) settle() *StartError {
 		return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
 	}
 	if s.logPath != "" {
-		s.logs.Add(s.logPath)
+		s.logs.Add(s.logPath, s.entry.Object.Spec.Logs.Bounds())
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 		return now.fds <= before.fds && now.goroutines <= before.goroutines && now.children <= before.children
 	})
 	eventually(t, "old output is thinned out", func() bool {
-		logs, _ := filepath.Glob(filepath.Join(a.opts.StateDir, "logs/*"))
-		return len(logs) <= formerLogs+1
+		logs, _ := filepath.Glob(filepath.Join(a.opts.StateDir, "logs/*.log"))
+		return len(logs) <= spec.DefaultLogBounds.Keep+1
 	})
 }

@@ -64,6 +64,11 @@ type Actuator interface {
 	Withdraw(agent spec.Key) error
 	// Published names the agents for which there is such a file.
 	Published() []spec.Key
+	// BoundLogs says how much is kept of the output of each workload from now on.
+	// A workload that is not named keeps what it had. One of which nothing was ever
+	// said gets the default once all were named, and nothing is cut before: it may
+	// be wanted to keep more. It does not wait for the disk.
+	BoundLogs(bounds map[spec.Key]spec.LogBounds, all bool)
 	// LastLines gives the last lines of an output file, for a person: a bounded
 	// number, the newest last.
 	LastLines(log string) []string

@@ -240,7 +240,19 @@ func (l *loop) desire(set *spec.Set) {
 		l.world.Desired, l.news = *set, true
 		l.introduce()
 		l.notePolicies()
+		l.boundLogs()
 	}
+}
+
+// boundLogs hands on how much is to be kept of the output: it needs no decision.
+func (l *loop) boundLogs() {
+	bounds := make(map[spec.Key]spec.LogBounds, len(l.world.Desired.Entries))
+	for _, e := range l.world.Desired.Entries {
+		if e.Object != nil {
+			bounds[e.Key] = e.Object.Spec.Logs.Bounds()
+		}
+	}
+	l.Actuator.BoundLogs(bounds, l.world.Desired.Complete && len(l.world.Desired.Doubts) == 0)
 }
 
 // notePolicies sees to it that the ledger tells how each instance is stopped, and

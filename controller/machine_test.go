@@ -33,6 +33,7 @@ type machine struct {
 	unready bool // starts fail
 	full    bool // files cannot be written
 	configs map[spec.Key][]spec.ServerEndpoint
+	bounds  map[spec.Key]spec.LogBounds
 	lostAt  time.Time // when somebody deleted one of them
 	faults  []string
 	did     []string // what was done since the last call of done
@@ -56,6 +57,7 @@ func newMachine(seed uint64) *machine {
 	return &machine{
 		rand: rand.New(rand.NewPCG(seed, 1)), sets: make(chan *spec.Set, 1),
 		exits: make(chan observe.Exit, 4096), procs: map[observe.Ident]*simulated{}, pid: 100, configs: map[spec.Key][]spec.ServerEndpoint{},
+		bounds: map[spec.Key]spec.LogBounds{},
 	}
 }
 
@@ -297,6 +299,12 @@ func (m *machine) Published() []spec.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(m.configs), spec.Key.Compare)
+}
+
+func (m *machine) BoundLogs(bounds map[spec.Key]spec.LogBounds, _ bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.Copy(m.bounds, bounds)
 }
 
 func (m *machine) LastLines(string) []string { return nil }

@@ -179,7 +179,6 @@ func (g *gated) Start(e *spec.Entry, token string, prefer spec.PortMap) (*observ
 func TestRestartOfWhatIsBeingStarted(t *testing.T) {
 	g := &gated{}
 	faults := within(t, 4, func(m *machine, c *Controller) {
-		g.machine = m
 		m.publish(setOf(entry(files, "a")))
 		wait(time.Second)
 		if err := c.Restart(t0context, files); err != nil {
@@ -195,7 +194,7 @@ func TestRestartOfWhatIsBeingStarted(t *testing.T) {
 		if got := starts(m.done(), files); got != 2 || !statusNow(m, c, files).Ready {
 			m.fault("%d starts, %+v", got, statusNow(m, c, files))
 		}
-	}, func(o *Options) { g.gate, o.Actuator = make(chan struct{}, 2), g })
+	}, func(o *Options) { g.machine, g.gate, o.Actuator = o.Actuator.(*machine), make(chan struct{}, 2), g })
 	for _, f := range faults {
 		t.Error(f)
 	}
@@ -421,7 +420,6 @@ func TestDownLeavesNothing(t *testing.T) {
 func TestDemandsWaitForAHandover(t *testing.T) {
 	g := &gated{}
 	faults := within(t, 9, func(m *machine, c *Controller) {
-		g.machine = m
 		m.publish(setOf(entry(files, "a")))
 		wait(time.Second)
 		h := &handing{fail: errors.New("no such program")}
@@ -453,7 +451,7 @@ func TestDemandsWaitForAHandover(t *testing.T) {
 		if m.mains(files) != 0 {
 			m.fault("it runs on")
 		}
-	}, func(o *Options) { g.gate, o.Actuator = make(chan struct{}, 2), g })
+	}, func(o *Options) { g.machine, g.gate, o.Actuator = o.Actuator.(*machine), make(chan struct{}, 2), g })
 	for _, f := range faults {
 		t.Error(f)
 	}

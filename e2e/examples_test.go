@@ -39,8 +39,10 @@ func TestExamplesRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.mkdir(filepath.Join(r.dir, "bin"), 0o755)
-	if err := os.Symlink(clockBinary, filepath.Join(r.dir, "bin", "clock-server")); err != nil {
-		t.Fatal(err)
+	for name, binary := range map[string]string{"clock-server": clockBinary, "proc-controller": controllerBinary} {
+		if err := os.Symlink(binary, filepath.Join(r.dir, "bin", name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.CopyFS(r.manifests, os.DirFS(filepath.Join(projectDir, "manifests"))); err != nil {
 		t.Fatal(err)
@@ -48,6 +50,7 @@ func TestExamplesRun(t *testing.T) {
 	r.start()
 	_, port := r.available("mcp/clock")
 	speak(t, port)
+	r.available("mcp/controller")
 	o := r.running("agent/heartbeat")
 	r.until("agent/heartbeat", "has written to its log", func(object) bool {
 		data, err := os.ReadFile(o.Status.Instances[0].Log)

@@ -69,9 +69,9 @@ func TestHiddenProcesses(t *testing.T) {
 }
 
 // asUser runs a verb as another user and gives all that it wrote.
-func (r *rig) asUser(user, verb string) string {
+func (r *rig) asUser(user, verb string, args ...string) string {
 	argv := append([]string{"--reuid", user, "--regid", user, "--clear-groups", "--", controllerBinary, verb}, r.paths()...)
-	cmd := exec.Command("setpriv", argv...)
+	cmd := exec.Command("setpriv", append(argv, args...)...)
 	cmd.Env = r.env
 	out, _ := cmd.CombinedOutput()
 	return string(out)

@@ -188,6 +188,9 @@ func (r *rig) exit(limit time.Duration) int {
 // alive fails the test if the controller has ended.
 func (r *rig) alive() {
 	r.t.Helper()
+	if r.proc == nil {
+		return // another one is looked at
+	}
 	select {
 	case <-r.proc.exited:
 		r.t.Fatalf("the controller has ended with %v:\n%s", r.proc.cmd.ProcessState, r.proc.stderr)

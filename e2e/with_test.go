@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -257,27 +256,22 @@ func TestWithSeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	const several = 4
 	dir := t.TempDir()
-	ports := make(chan string, several)
-	t.Cleanup(func() {
-		close(ports)
-		var all []string
-		for p := range ports {
-			all = append(all, p)
-		}
-		slices.Sort(all)
-		if len(slices.Compact(all)) != several {
-			t.Errorf("%d have the ports %v", several, all)
-		}
-	})
+	set := map[string]string{"web.yaml": listener("web", "{port: 0}", "readinessProbe: {httpGet: {}}")}
+	var runs []*withRun
 	for i := range several {
-		t.Run(strconv.Itoa(i), func(t *testing.T) {
-			t.Parallel()
-			w := newWithRun(t, map[string]string{"web.yaml": listener("web", "{port: 0}", "readinessProbe: {httpGet: {}}")})
-			// None ends before all are there.
-			code := w.run("sh", "-c", fmt.Sprintf(`touch %[1]s/%[2]d; echo $WEB_PORT; until [ $(ls %[1]s | wc -l) = %[3]d ]; do sleep 0.02; done`, dir, i, several))
-			w.ends(code, 0)
-			ports <- strings.TrimSpace(w.out.String())
-		})
+		w := newWithRun(t, set)
+		// None ends before all are there.
+		w.start("-f", w.dir, "--", "sh", "-c", fmt.Sprintf(
+			`touch %[1]s/%[2]d; echo $WEB_PORT; until [ $(ls %[1]s | wc -l) = %[3]d ]; do sleep 0.02; done`, dir, i, several))
+		runs = append(runs, w)
+	}
+	ports := map[string]bool{}
+	for _, w := range runs {
+		w.ends(w.wait(), 0)
+		ports[strings.TrimSpace(w.out.String())] = true
+	}
+	if len(ports) != several {
+		t.Errorf("%d have the ports %v", several, ports)
 	}
 }
 

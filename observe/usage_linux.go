@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -104,7 +105,7 @@ func (r *reader) descriptors(pid int32) (int, unix.Errno) {
 		case err == unix.EINTR:
 			continue
 		case err != nil || n == 0:
-			errno, _ := err.(unix.Errno)
+			errno, _ := errors.AsType[unix.Errno](err)
 			return total, errno
 		}
 		total += len(appendEntries(nil, r.data[:n])) // the names are numbers, but for . and ..

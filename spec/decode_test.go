@@ -99,7 +99,7 @@ func TestDecodeTakesEveryField(t *testing.T) {
 			MCP:       &MCP{TransportSSE, "http", "/events", ProtocolLegacy},
 			DependsOn: []Dependency{{KindMCPServer, "db", DependencyStarted, OnRestartRestart}},
 			Strategy:  Strategy{BlueGreen, 30}, Lifecycle: Lifecycle{&Hook{Exec: &ExecAction{[]string{"flush"}}}},
-			SuccessExitCodes: []int32{143},
+			SuccessExitCodes: []int32{143}, Logs: Logs{"1Mi", new(int32(1))},
 		},
 	}
 	if diff := cmp.Diff(want, sample(t)); diff != "" {

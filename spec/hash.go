@@ -40,6 +40,7 @@ var neverRestarts = []string{
 	"strategy",
 	"lifecycle",
 	"successExitCodes",
+	"logs",
 }
 
 // restarts are the fields that a process takes in when it starts. They are in

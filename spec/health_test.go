@@ -162,7 +162,7 @@ func TestHashDoesNotSeeHealth(t *testing.T) {
 		for _, line := range []string{
 			"startupProbe: {exec: {command: [a]}}", "readinessProbe: {tcpSocket: {}}", "livenessProbe: {mcp: {}}", "livenessProbe: {httpGet: {port: 1}}",
 			"mcp: {}", "mcp: {path: /x}", "a2a: {}", "dependsOn: [{kind: Agent, name: b}]", "strategy: {type: BlueGreen}",
-			"lifecycle: {preStop: {exec: {command: [a]}}}", "successExitCodes: [1]",
+			"lifecycle: {preStop: {exec: {command: [a]}}}", "successExitCodes: [1]", "logs: {maxBytes: 1Mi, keep: 0}",
 		} {
 			docs := Decode("x.yaml", []byte(m+"  "+line+"\n"))
 			switch o := docs[0].Object; {

@@ -125,6 +125,8 @@ type Spec struct {
 	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
 	// SuccessExitCodes are exit codes, 1 to 255, that mean success beside 0.
 	SuccessExitCodes []int32 `json:"successExitCodes,omitempty"`
+	// Logs bounds what is kept of the output.
+	Logs Logs `json:"logs,omitzero"`
 }
 
 // EnvVar is one variable: a value, or a file that holds it.

@@ -38,6 +38,7 @@ spec:
   strategy: {type: BlueGreen, progressDeadlineSeconds: 30}
   lifecycle: {preStop: {exec: {command: [flush]}}}
   successExitCodes: [143]
+  logs: {maxBytes: 1Mi, keep: 1}
 `
 
 // agentManifest has the fields that only an Agent has.

@@ -46,6 +46,7 @@ func problemsOf(o *Object) []problem {
 	c.dependencies(o)
 	c.strategy(&o.Spec)
 	c.exitCodes(&o.Spec)
+	c.logs(&o.Spec.Logs)
 	return c.problems
 }
 

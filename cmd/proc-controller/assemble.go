@@ -121,6 +121,7 @@ func (m *machine) services() api.Services {
 		Viewer:   m.controller,
 		Changes:  m.controller,
 		Events:   m.records.events,
+		Logs:     m.outputs(),
 		Operator: operator{m.controller, m},
 		Meter:    observe.Meter{},
 		Metrics:  m.metricsHandler(),

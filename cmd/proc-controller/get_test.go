@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +24,7 @@ type fixedView struct{ view controller.View }
 func (f fixedView) View(context.Context) (controller.View, error) { return f.view, nil }
 
 // serveView answers for a view until the test ends.
-func serveView(t *testing.T, v controller.View) *api.Client {
+func serveView(t testing.TB, v controller.View) *api.Client {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "get") // a short path
 	if err != nil {
@@ -90,5 +92,25 @@ func TestBriefListShowsTheSameTable(t *testing.T) {
 	}
 	if brief[0].Spec.Command != nil {
 		t.Error("it is not brief")
+	}
+}
+
+// BenchmarkGetOfAThousand is what get costs beside the start of the program: the
+// question, the answer, and the table. It has 30 ms altogether.
+func BenchmarkGetOfAThousand(b *testing.B) {
+	var v controller.View
+	for i := range 1000 {
+		o := &spec.Object{Kind: spec.KindAgent, Metadata: spec.Metadata{Name: fmt.Sprintf("a%04d", i)}, Spec: spec.Spec{Command: []string{"sleep"}}}
+		v.Workloads = append(v.Workloads, controller.Workload{Key: o.Key(), Object: o, Status: running(spec.KindAgent, "", i, time.Hour).Status.Status, File: "/m/a.yaml"})
+	}
+	client := serveView(b, v)
+	for b.Loop() {
+		all, err := client.BriefWorkloads(b.Context(), "")
+		if err != nil || len(all) != 1000 {
+			b.Fatal(len(all), err)
+		}
+		if err := workloadTable(all, now, false).write(io.Discard); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/go-logr/logr"
@@ -109,12 +111,37 @@ func (m *machine) ready(socket string) {
 // notifier tells a service manager how we are, if there is one: sd_notify(3).
 type notifier struct{ log logr.Logger }
 
-func (n *notifier) ready() { n.tell(daemon.SdNotifyReady, false) }
+func (n *notifier) ready() { n.tell(daemon.SdNotifyReady) }
 
-func (n *notifier) stopping() { n.tell(daemon.SdNotifyStopping, true) }
+// How much more time is asked for while stopping, and how often; for an hour at
+// most, so that one which hangs is killed in the end.
+const (
+	extendBy    = 30 * time.Second
+	extendEvery = 10 * time.Second
+	extendTimes = 360
+)
 
-func (n *notifier) tell(state string, last bool) {
-	if _, err := daemon.SdNotify(last, state); err != nil {
+// stopping asks for as much time as it takes: the grace periods of workloads are
+// for their manifests to say.
+func (n *notifier) stopping(done <-chan struct{}) {
+	more := fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", extendBy.Microseconds())
+	n.tell(daemon.SdNotifyStopping + "\n" + more)
+	go func() {
+		tick := time.NewTicker(extendEvery)
+		defer tick.Stop()
+		for range extendTimes {
+			select {
+			case <-tick.C:
+				n.tell(more)
+			case <-done:
+				return
+			}
+		}
+	}()
+}
+
+func (n *notifier) tell(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
 		n.log.Info("cannot tell the service manager", "state", state, "cause", err)
 	}
 }

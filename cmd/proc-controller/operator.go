@@ -44,6 +44,6 @@ func (o operator) Down(ctx context.Context) error {
 
 // stopping tells those who have to know that the controller ends.
 func (m *machine) stopping() {
-	m.notify.stopping()
+	m.notify.stopping(m.controller.Done())
 	collectNoMore()
 }

@@ -19,7 +19,7 @@ type portFlags struct {
 }
 
 func (f *portFlags) addTo(flags *pflag.FlagSet, what, token string) {
-	flags.StringVar(&f.listen, "listen", "", "serve "+what+" on `ADDRESS` too, 127.0.0.1:PORT or [::1]:PORT; port 0 is any free one")
+	flags.StringVar(&f.listen, "listen", "", what+": 127.0.0.1:PORT or [::1]:PORT; port 0 is any free one")
 	flags.StringVar(&f.token, "token-file", "", "`FILE` with the token that --listen asks for "+token)
 	// It fails only for a flag that does not exist.
 	_ = cobra.MarkFlagFilename(flags, "token-file")

@@ -65,6 +65,7 @@ type restarting struct {
 	place  place
 	failed bool            // one that was asked for by name is not restarted
 	asked  []*askedRestart // the others
+	sure   bool            // what is found by the next look is so
 }
 
 // askedRestart is one that the controller has taken note of.
@@ -183,7 +184,7 @@ func (r *restarting) await(ctx context.Context) error {
 		lost, answered = nil, time.Now()
 		left := r.look(ctx, all)
 		shown.show(left)
-		return len(left) == 0 || r.hopeless()
+		return len(left) == 0 || r.givesUp(ctx)
 	})
 	shown.clear()
 	switch {
@@ -201,6 +202,7 @@ func (r *restarting) look(ctx context.Context, all []api.Object) (left []step) {
 		o := lookUp(all, a.key)
 		if o == nil {
 			a.state = waitState{hopeless: true, why: "no manifest names it any more"}
+			left = append(left, step{name: shortName(a.key), at: "gone", text: a.state.why})
 			continue
 		}
 		if a.judge(o); a.state.met {
@@ -242,8 +244,18 @@ func (a *askedRestart) forgotten(o *api.Object) bool {
 	})
 }
 
-func (r *restarting) hopeless() bool {
-	return slices.ContainsFunc(r.asked, func(a *askedRestart) bool { return a.state.hopeless })
+// givesUp says that one of them can no longer become ready. A controller that has
+// just begun knows no manifest yet: so that has to be found once more, after it has
+// said that it knows all.
+func (r *restarting) givesUp(ctx context.Context) bool {
+	hopeless := slices.ContainsFunc(r.asked, func(a *askedRestart) bool { return a.state.hopeless })
+	if !hopeless || r.sure {
+		r.sure = false
+		return hopeless
+	}
+	info, err := r.client.Controller(ctx)
+	r.sure = err == nil && info.Ready
+	return false
 }
 
 // tell says what has come of each.

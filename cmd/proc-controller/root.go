@@ -80,13 +80,18 @@ together with everything that it has started.`,
 		newPs(std, &at),
 		newExplain(std, &at),
 		newEvents(std, &at),
+		newLogs(std, &at),
 		newReap(std, &at),
 		newValidate(std, &at),
 		newUpgrade(std, &at),
 		newSchema(std),
 		newWith(std, &at),
 		newImport(std),
+		newInstall(std, &at),
+		newUninstall(std, &at),
+		newMCP(std, &at),
 		newVersion(std),
+		newCompletion(std),
 	)
 	return root
 }

@@ -63,7 +63,7 @@ this machine too: every request but /healthz has to show the token.`,
 	flags.IntSliceVar(&f.trustUIDs, "trust-uid", nil, "trust manifests of this `UID` too (may be repeated)")
 	flags.StringVar(&f.logFormat, "log-format", "text", "`FORMAT` of the log: text or json")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log details too")
-	f.remote.addTo(flags, "the API", "(default token in the state directory, made where it is missing)")
+	f.remote.addTo(flags, "serve the API on `ADDRESS`, too", "(default token in the state directory, made where it is missing)")
 	completeWords(cmd, "scopes", scopeModes...)
 	completeWords(cmd, "log-format", logFormats...)
 	return cmd

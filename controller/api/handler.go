@@ -54,6 +54,8 @@ type Services struct {
 	Changes Changes
 	// Events tells what has happened.
 	Events EventLog
+	// Logs tells what workloads have written; nil where no output is kept.
+	Logs Logs
 	// Operator takes what is asked for; nil where the controller is only looked at.
 	Operator Operator
 	// Image is what is told of the program, and how it is replaced.
@@ -124,6 +126,7 @@ func (h *handler) routes() []route {
 	rs = append(rs, h.metricsRoutes()...)
 	rs = append(rs, h.openAPIRoutes()...)
 	rs = append(rs, h.eventRoutes()...)
+	rs = append(rs, h.logRoutes()...)
 	rs = append(rs, h.actionRoutes()...)
 	return append(rs, h.upgradeRoutes()...)
 }

@@ -63,8 +63,8 @@ type snapshot struct {
 type snapshots struct {
 	viewer  Viewer
 	changes Changes
-	// rest is the pause between two looks; poll is after which time the world is
-	// looked at although no change was announced.
+	// rest is the least pause between two looks; poll is after which time the world
+	// is looked at although no change was announced.
 	rest, poll time.Duration
 
 	// turn is held by who looks; the others wait for what it sees.
@@ -72,6 +72,7 @@ type snapshots struct {
 	known   map[spec.Key]*row
 	current *snapshot
 	made    time.Time
+	next    time.Time // when the next look may begin
 
 	mu    sync.Mutex
 	users int
@@ -92,7 +93,7 @@ func (s *snapshots) latest(ctx context.Context) (*snapshot, error) {
 	if s.fresh() {
 		return s.current, nil
 	}
-	if pause := time.Until(s.made.Add(s.rest)); pause > 0 {
+	if pause := time.Until(s.next); pause > 0 {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -114,9 +115,9 @@ func (s *snapshots) fresh() bool {
 	}
 }
 
-// next waits until there may be a newer snapshot than the one given, and gives
+// after waits until there may be a newer snapshot than the one given, and gives
 // that.
-func (s *snapshots) next(ctx context.Context, now *snapshot) (*snapshot, error) {
+func (s *snapshots) after(ctx context.Context, now *snapshot) (*snapshot, error) {
 	poll := time.NewTimer(s.poll)
 	defer poll.Stop()
 	select {
@@ -128,8 +129,16 @@ func (s *snapshots) next(ctx context.Context, now *snapshot) (*snapshot, error) 
 	return s.latest(ctx)
 }
 
+// restShare keeps the looks from taking more than a fifth of the time, and
+// longestRest the pause from becoming long.
+const (
+	restShare   = 4
+	longestRest = time.Second
+)
+
 // look makes a snapshot. What changes while it does makes it stale at once.
 func (s *snapshots) look(ctx context.Context) (*snapshot, error) {
+	began := time.Now()
 	stale := s.changes.Changed()
 	ctx, cancel := context.WithTimeout(ctx, viewTimeout)
 	defer cancel()
@@ -149,6 +158,7 @@ func (s *snapshots) look(ctx context.Context) (*snapshot, error) {
 		next.rows = append(next.rows, r)
 	}
 	s.known, s.current, s.made = known, next, time.Now()
+	s.next = s.made.Add(max(s.rest, min(restShare*s.made.Sub(began), longestRest)))
 	return next, nil
 }
 

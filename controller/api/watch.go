@@ -127,7 +127,7 @@ func (w *watcher) follow(world *snapshots, now *snapshot) {
 		if w.flush() != nil {
 			return
 		}
-		next, err := world.next(w.ctx, now)
+		next, err := world.after(w.ctx, now)
 		switch {
 		case w.ctx.Err() != nil, errors.Is(err, controller.ErrStopped):
 			return // the end of the answer says all there is to say

@@ -487,8 +487,7 @@ func TestLabelSelectorOfAList(t *testing.T) {
 	w.put("Agent/a", 0, map[string]string{"team": "dev"})
 	w.put("Agent/b", 0, nil)
 	_, c := serveWorld(t, w, quick())
-	var l List
-	if err := c.get(t.Context(), Root+"/agents?labelSelector=team%3Ddev", &l); err != nil || len(l.Items) != 1 || l.Items[0].Metadata.Name != "a" {
+	if l, err := c.List(t.Context(), ListOptions{Kind: spec.KindAgent, Labels: "team=dev"}); err != nil || len(l) != 1 || l[0].Metadata.Name != "a" {
 		t.Errorf("%+v, %v", l, err)
 	}
 	o, err := c.Workload(t.Context(), spec.Key{Kind: spec.KindAgent, Name: "b"})
@@ -521,5 +520,20 @@ func TestWatchersShareTheirLooks(t *testing.T) {
 	defer w.mu.Unlock()
 	if w.views != 2 {
 		t.Errorf("%d views for five watchers and one change, want 2", w.views)
+	}
+}
+
+// BenchmarkLook is a look at a thousand workloads of which one has changed.
+func BenchmarkLook(b *testing.B) {
+	w := newWorld()
+	for i := range 1000 {
+		w.put(fmt.Sprintf("Agent/w%d", i), 0, map[string]string{"team": "dev"})
+	}
+	s := newSnapshots(Services{Viewer: w, Changes: w}, bounds{})
+	for n := 0; b.Loop(); n++ {
+		w.put("Agent/w5", n, nil)
+		if _, err := s.look(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -48,6 +48,24 @@ func (c *Client) Workload(ctx context.Context, key spec.Key) (Object, error) {
 	return o, err
 }
 
+// ListOptions say what is listed; the zero value is everything.
+type ListOptions struct {
+	Kind spec.Kind
+	// Labels is a selector as in Kubernetes; empty for all.
+	Labels string
+}
+
+// List gives the workloads that are asked for, sorted by key.
+func (c *Client) List(ctx context.Context, o ListOptions) ([]Object, error) {
+	path, err := pathOf(spec.Key{Kind: o.Kind})
+	if err != nil {
+		return nil, err
+	}
+	var l List
+	err = c.get(ctx, path+"?labelSelector="+url.QueryEscape(o.Labels), &l)
+	return l.Items, err
+}
+
 // pathOf is where a workload, a kind, or everything is found.
 func pathOf(key spec.Key) (string, error) {
 	i := slices.IndexFunc(collections, func(c collection) bool { return c.kind == key.Kind })

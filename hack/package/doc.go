@@ -1,0 +1,5 @@
+// Package packaging holds what the Debian package is made of beside the program,
+// and the test of it. It has tests only.
+//
+// Start reading at nfpm.yaml; hack/release fills it in.
+package packaging
