@@ -63,10 +63,10 @@ func (f *File) Append(d *Document) error {
 	}
 	now := &Document{Document: spec.Document{File: f.Name, Key: d.Key, Object: d.Object}, text: text}
 	if f.blank() {
-		if f.Docs = nil; !f.stands(nil, now, true) {
+		if !f.stands(nil, now, true) {
 			return failed("add", d.Key, f.Name, errUnforeseen)
 		}
-		f.tail, f.edited = nil, true
+		f.Docs, f.tail, f.edited = nil, nil, true
 		f.enter(now)
 		return nil
 	}
