@@ -122,8 +122,8 @@ func TestDossierOfACrash(t *testing.T) {
 	r := newRig(t)
 	r.start()
 	body := "command: [sh, -c, 'sleep 1000']\nenv: [{name: TOKEN, value: s3cr3t}]\n"
-	shot := "backoff: {initial: 1h, max: 1h, resetAfter: 100ms}"
-	r.write("a.yaml", manifest("Agent", "a", body+shot))
+	shot := "backoff: {initial: 1h, max: 1h, resetAfter: 1h}" // one that never runs well
+	r.write("a.yaml", manifest("Agent", "a", body+"backoff: {initial: 1h, max: 1h, resetAfter: 100ms}"))
 	good := r.running("agent/a")
 	eventually(t, soon, "the good run is written down", func() error {
 		_, err := os.Stat(filepath.Join(r.state, "deaths", "Agent.a.json"))
@@ -148,7 +148,7 @@ env: [{name: TOKEN, value: other}, {name: COLOUR, value: red}]
 	if d.Changes == nil {
 		t.Fatal("nothing is said of what has changed")
 	}
-	if want := []string{"spec.command", "spec.env[COLOUR].name", "spec.env[COLOUR].value", "spec.env[TOKEN].value"}; !slices.Equal(d.Changes.Spec, want) {
+	if want := []string{"spec.backoff.resetAfter", "spec.command", "spec.env[COLOUR].name", "spec.env[COLOUR].value", "spec.env[TOKEN].value"}; !slices.Equal(d.Changes.Spec, want) {
 		t.Errorf("changed fields %q, want %q", d.Changes.Spec, want)
 	}
 	if d.Changes.LastGood != good.Status.Instances[0].Instance || !slices.Equal(d.Changes.EnvAdded, []string{"COLOUR"}) || d.Changes.EnvRemoved != nil || d.Changes.Program != nil {
@@ -178,11 +178,17 @@ func TestDossierOfAReplacedProgram(t *testing.T) {
 	program := filepath.Join(r.dir, "server")
 	must(t, writeProgram(program, []byte("#!/bin/sh\nexec sleep 1000\n")))
 	r.start()
-	r.write("a.yaml", manifest("Agent", "a", "command: ["+program+"]\nbackoff: {initial: 10ms, max: 1h, factor: 1000000, resetAfter: 100ms}"))
+	body := "command: [" + program + "]\nbackoff: {initial: 10ms, max: 1h, factor: 1000000, resetAfter: "
+	r.write("a.yaml", manifest("Agent", "a", body+"100ms}"))
 	first := r.running("agent/a")
 	eventually(t, soon, "the good run is written down", func() error {
 		_, err := os.Stat(filepath.Join(r.state, "deaths", "Agent.a.json"))
 		return err
+	})
+	r.write("a.yaml", manifest("Agent", "a", body+"1h}")) // the broken one never runs well
+	r.until("agent/a", "has a longer way to go", func(o object) bool {
+		backoff, _ := o.Spec["backoff"].(map[string]any)
+		return backoff["resetAfter"] == "1h"
 	})
 	must(t, os.Remove(program))
 	must(t, writeProgram(program, []byte("#!/bin/sh\necho broken; exit 1\n")))
@@ -198,7 +204,7 @@ func TestDossierOfAReplacedProgram(t *testing.T) {
 	if d := kept[0]; !strings.Contains(d.Signal, "KILL") || d.PID != first.Status.PID || d.Changes == nil || d.Changes.Program != nil {
 		t.Errorf("the kill: %+v", d)
 	}
-	if d := kept[1]; d.ExitCode != 1 || d.Changes == nil || d.Changes.Program == nil || d.Changes.Program.Is.Path != program || len(d.Changes.Spec) > 0 {
+	if d := kept[1]; d.ExitCode != 1 || d.Changes == nil || d.Changes.Program == nil || d.Changes.Program.Is.Path != program || !slices.Equal(d.Changes.Spec, []string{"spec.backoff.resetAfter"}) {
 		t.Errorf("the broken program: %+v %+v", d, d.Changes)
 	}
 }

@@ -131,27 +131,33 @@ func TestWithExitCodes(t *testing.T) {
 	}
 }
 
+// sleeps is what a shell writes to leave a sleep behind that is one by the time
+// that the shell goes on: a moment after the fork it still is a shell.
+func (w *withRun) sleeps() string {
+	return "sleep " + w.tag + " >/dev/null 2>&1 & until [ \"$(cat /proc/$!/comm)\" = sleep ]; do :; done; "
+}
+
 // What is left is named and ended, whether it still has its environment or not.
 func TestWithNamesLeaks(t *testing.T) {
 	t.Parallel()
 	t.Run("of the command", func(t *testing.T) {
 		t.Parallel()
 		w := newWithRun(t, map[string]string{"a.yaml": agent("a")})
-		code := w.run("sh", "-c", "sleep "+w.tag+" >/dev/null 2>&1 & exit 3")
+		code := w.run("sh", "-c", w.sleeps()+"exit 3")
 		w.ends(code, 126, "the command has left a process: pid ", "(sleep "+w.tag+")")
 	})
 	t.Run("without environment and session", func(t *testing.T) {
 		t.Parallel()
 		w := newWithRun(t, map[string]string{"a.yaml": agent("a")})
-		code := w.run("sh", "-c", "env -i setsid sh -c 'sleep "+w.tag+" >/dev/null 2>&1 & exit' & exit 0")
+		code := w.run("sh", "-c", "env -i setsid sh -c '"+w.sleeps()+": >left' & until [ -e left ]; do sleep 0.01; done")
 		w.ends(code, 126, "the command has left a process: pid ", "(sleep "+w.tag+")")
 	})
 	t.Run("of a workload", func(t *testing.T) {
 		t.Parallel()
 		w := newWithRun(t, nil)
 		must(t, os.WriteFile(filepath.Join(w.dir, "g.yaml"), []byte(manifest("Agent", "g",
-			"command: [sh, -c, 'setsid sleep "+w.tag+" & echo $! >left; exec sleep 1000']\nkillMode: Group")), 0o644))
-		w.ends(w.run("sh", "-c", "until [ -s left ]; do sleep 0.01; done"), 126, "agent/g has left a process: pid ")
+			"command: [sh, -c, \"setsid sh -c ': >left; exec sleep "+w.tag+"' & exec sleep 1000\"]\nkillMode: Group")), 0o644))
+		w.ends(w.run("sh", "-c", "until [ -e left ]; do sleep 0.01; done"), 126, "agent/g has left a process: pid ")
 	})
 }
 

@@ -85,10 +85,8 @@ func (f *applyFlags) run(ctx context.Context, std streams, at *placeFlags) error
 		return err
 	}
 	running, lost := client.Workloads(ctx) // before anything happens
-	change := store.Change
-	if f.dryRun {
-		change = store.Try
-	} else if err := p.prepare(); err != nil {
+	change, err := f.change(std, p)
+	if err != nil {
 		return err
 	}
 	var done []applied
@@ -102,8 +100,9 @@ func (f *applyFlags) run(ctx context.Context, std streams, at *placeFlags) error
 	if err != nil {
 		return err
 	}
+	known := byKey(running)
 	for i := range done {
-		if err := done[i].tell(std.out, running, f.dryRun); err != nil {
+		if err := done[i].tell(std.out, known[done[i].object.Key()], f.dryRun); err != nil {
 			return fmt.Errorf("cannot write: %w", err)
 		}
 	}
@@ -117,6 +116,19 @@ func (f *applyFlags) run(ctx context.Context, std streams, at *placeFlags) error
 		return f.wait.without(std, p, lost)
 	}
 	return f.wait.until(ctx, std, client, p, readyAim(done))
+}
+
+// change is how the directory is changed, which is made where it is the default one
+// and missing; or how that is only tried.
+func (f *applyFlags) change(std streams, p place) (func(context.Context, string, func(*store.Content) error) error, error) {
+	switch {
+	case !f.dryRun:
+		return store.Change, p.prepare()
+	case p.unmade():
+		fmt.Fprintf(std.err, "note: the directory of the manifests %s does not exist yet: apply makes it\n", p.manifests)
+		return store.TryMissing, nil
+	}
+	return store.Try, nil
 }
 
 // outcome is what became of a manifest.
@@ -149,11 +161,11 @@ func putAll(c *store.Content, g *given) (done []applied, err error) {
 			done = append(done, whole...)
 			continue
 		}
-		for _, d := range f.docs {
-			if d.Object == nil {
+		for i := range f.docs {
+			if f.docs[i].Object == nil {
 				continue // of another group: noted
 			}
-			a, err := putOne(c, d)
+			a, err := putOne(c, &f.docs[i])
 			if err != nil {
 				return nil, err
 			}
@@ -169,9 +181,9 @@ func putWhole(c *store.Content, f *givenFile) (done []applied, err error) {
 	if f.name == "" {
 		return nil, nil
 	}
-	there := c.Keys()
-	for _, d := range f.docs {
-		if d.Object == nil || slices.Contains(there, d.Key) {
+	for i := range f.docs {
+		d := &f.docs[i]
+		if d.Object == nil || c.Has(d.Key) {
 			return nil, nil
 		}
 		if err := c.Unclear(d.Key); err != nil {
@@ -189,7 +201,7 @@ func putWhole(c *store.Content, f *givenFile) (done []applied, err error) {
 }
 
 // putOne puts one document in.
-func putOne(c *store.Content, d edit.Document) (applied, error) {
+func putOne(c *store.Content, d *edit.Document) (applied, error) {
 	a := applied{object: d.Object, outcome: outcomeCreated}
 	_, former, err := c.Where(d.Key)
 	switch {
@@ -213,9 +225,9 @@ func putOne(c *store.Content, d edit.Document) (applied, error) {
 }
 
 // tell says what became of an object, and what happens to the workload: in
-// comparison with the manifest that it was running by, if that is known, else with
+// comparison with the manifest that it is running by, if that is known, else with
 // the one that was in the directory.
-func (a *applied) tell(w io.Writer, running []api.Object, dryRun bool) error {
+func (a *applied) tell(w io.Writer, running *api.Object, dryRun bool) error {
 	text := fmt.Sprintf("%s %s", shortName(a.object.Key()), a.outcome)
 	if dryRun {
 		text += " (dry run)"
@@ -234,10 +246,10 @@ func (a *applied) tell(w io.Writer, running []api.Object, dryRun bool) error {
 	return err
 }
 
-func (a *applied) effects(running []api.Object) []string {
+func (a *applied) effects(running *api.Object) []string {
 	former := a.former
-	if o := objectIn(running, a.object.Key()); o != nil && o.Spec != nil {
-		former = manifestOf(o)
+	if running != nil && running.Spec != nil {
+		former = manifestOf(running)
 	}
 	if former == nil {
 		return []string{"mended: the former manifest had mistakes"}
@@ -245,14 +257,14 @@ func (a *applied) effects(running []api.Object) []string {
 	return effectsOf(spec.Diff(former, a.object)).lines()
 }
 
-// objectIn finds the workload with a key, or nil.
-func objectIn(all []api.Object, key spec.Key) *api.Object {
+// byKey gives workloads by their keys. Whoever asks for many of them asks this: to
+// look through all for each takes minutes for thousands.
+func byKey(all []api.Object) map[spec.Key]*api.Object {
+	m := make(map[spec.Key]*api.Object, len(all))
 	for i := range all {
-		if all[i].Key() == key {
-			return &all[i]
-		}
+		m[all[i].Key()] = &all[i]
 	}
-	return nil
+	return m
 }
 
 // manifestOf is the manifest that a workload runs by.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -146,10 +145,9 @@ func keysGiven(std streams, p place, files []string) ([]spec.Key, error) {
 // then nothing is changed.
 func (f *deleteFlags) removeAll(std streams, c *store.Content, keys []spec.Key) (gone []spec.Key, err error) {
 	missing := false
-	there := c.Keys()
 	for _, k := range keys {
-		if !slices.Contains(there, k) {
-			if err := f.notThere(c, k, there); err != nil {
+		if !c.Has(k) {
+			if err := f.notThere(c, k); err != nil {
 				std.say(err)
 				missing = true
 			}
@@ -170,14 +168,14 @@ func (f *deleteFlags) removeAll(std streams, c *store.Content, keys []spec.Key) 
 }
 
 // notThere is the error for a name that no manifest has; nil where that is wanted.
-func (f *deleteFlags) notThere(c *store.Content, k spec.Key, there []spec.Key) error {
+func (f *deleteFlags) notThere(c *store.Content, k spec.Key) error {
 	if err := c.Unclear(k); err != nil {
 		return err
 	}
 	if f.ignoreMissing {
 		return nil
 	}
-	return noManifest(k, there, c.Dir)
+	return noManifest(k, c.Keys(), c.Dir)
 }
 
 // noManifest says that no manifest has a name, and which one has one that is near.

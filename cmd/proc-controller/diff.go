@@ -113,7 +113,7 @@ func compare(ctx context.Context, std streams, at *placeFlags, files []string) (
 		if err := g.mistakes(); err != nil {
 			return nil, err
 		}
-		if c.running, err = client.Workloads(ctx); err != nil {
+		if err := c.ask(ctx, client); err != nil {
 			return nil, p.explain(err)
 		}
 		for _, d := range g.documents() {
@@ -125,7 +125,7 @@ func compare(ctx context.Context, std streams, at *placeFlags, files []string) (
 	if err != nil {
 		return nil, err
 	}
-	if c.running, err = client.Workloads(ctx); err != nil {
+	if err := c.ask(ctx, client); err != nil {
 		return nil, p.explain(err)
 	}
 	c.directory(there)
@@ -136,8 +136,15 @@ func compare(ctx context.Context, std streams, at *placeFlags, files []string) (
 type comparison struct {
 	checker // for the files that manifests name
 	dir     string
-	running []api.Object
+	running map[spec.Key]*api.Object
 	found   []difference
+}
+
+// ask asks the controller what runs.
+func (c *comparison) ask(ctx context.Context, client *api.Client) error {
+	all, err := client.Workloads(ctx)
+	c.running = byKey(all)
+	return err
 }
 
 func (c *comparison) sorted() []difference {
@@ -159,8 +166,8 @@ func (c *comparison) directory(there *store.Content) {
 		if f.Err != nil {
 			c.add(difference{State: stateInvalid, File: f.Path, Message: "cannot read it: " + cause(f.Err).Error()}, spec.Key{})
 		}
-		for _, d := range f.Docs {
-			o := objectIn(c.running, d.Key)
+		for _, d := range f.Docs() {
+			o := c.running[d.Key]
 			switch {
 			case d.Skipped:
 			case d.Object == nil:
@@ -172,11 +179,9 @@ func (c *comparison) directory(there *store.Content) {
 			}
 		}
 	}
-	keys := there.Keys()
-	for i := range c.running {
-		o := &c.running[i]
-		if !slices.Contains(keys, o.Key()) && there.Unclear(o.Key()) == nil {
-			c.add(difference{State: stateDelete, Message: "no manifest names it", Restarts: len(o.Status.Instances) > 0}, o.Key())
+	for k, o := range c.running {
+		if !there.Has(k) && there.Unclear(k) == nil {
+			c.add(difference{State: stateDelete, Message: "no manifest names it", Restarts: len(o.Status.Instances) > 0}, k)
 		}
 	}
 }
@@ -199,7 +204,7 @@ func mistake(f *spec.Finding, o *api.Object) string {
 // object compares one object with what runs by its name.
 func (c *comparison) object(want *spec.Object, file string, line int) {
 	d := difference{File: file, Line: line}
-	o := objectIn(c.running, want.Key())
+	o := c.running[want.Key()]
 	switch {
 	case o == nil:
 		d.State = stateCreate

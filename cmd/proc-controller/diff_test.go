@@ -28,7 +28,7 @@ func TestDiffOfContents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := comparison{dir: dir, running: []api.Object{running}}
+		c := comparison{dir: dir, running: byKey([]api.Object{running})}
 		c.object(want, "a.yaml", 1)
 		got := ""
 		for i := range c.found {

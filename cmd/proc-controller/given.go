@@ -39,8 +39,8 @@ func addFileFlag(cmd *cobra.Command, files *[]string, what string) {
 // p: that is where their relative paths count from. Findings go to stderr.
 func readGiven(std streams, p place, paths []string) (*given, error) {
 	g := &given{checker: checker{std: streams{in: std.in, out: std.err, err: std.err}, home: os.Getenv("HOME"), base: p.manifests}}
-	g.taken = func(name string, data []byte, _ []spec.Document) {
-		f := givenFile{data: data, docs: edit.Read(name, data)}
+	g.taken = func(name string, data []byte, docs []spec.Document) {
+		f := givenFile{data: data, docs: edit.Documents(docs, data)}
 		if name != stdinName {
 			f.name = filepath.Base(name)
 		}
@@ -71,10 +71,12 @@ func (g *given) documents() (docs []edit.Document) {
 
 // keys are those of all documents that have one, valid or not, each once.
 func (g *given) keys() (keys []spec.Key) {
+	seen := map[spec.Key]bool{{}: true}
 	for _, f := range g.files {
-		for _, d := range f.docs {
-			if d.Key != (spec.Key{}) && !slices.Contains(keys, d.Key) {
-				keys = append(keys, d.Key)
+		for i := range f.docs {
+			if k := f.docs[i].Key; !seen[k] {
+				seen[k] = true
+				keys = append(keys, k)
 			}
 		}
 	}
@@ -85,12 +87,15 @@ func (g *given) keys() (keys []spec.Key) {
 // far as it is not replaced: names and fixed ports that both have, and what one
 // needs of the other. Only what concerns the given ones is a finding.
 func (g *given) beside(c *store.Content) {
-	keys := g.keys()
+	given := map[spec.Key]bool{}
+	for _, k := range g.keys() {
+		given[k] = true
+	}
 	all, broken := slices.Clone(g.objects), slices.Clone(g.broken)
 	for _, f := range c.Files {
-		for _, d := range f.Docs {
+		for _, d := range f.Docs() {
 			switch {
-			case slices.Contains(keys, d.Key):
+			case given[d.Key]:
 			case d.Object != nil:
 				all = append(all, spec.Located{Object: d.Object, File: d.File, Line: d.Line})
 			case d.Key != (spec.Key{}):
@@ -99,7 +104,7 @@ func (g *given) beside(c *store.Content) {
 		}
 	}
 	for _, conflict := range spec.Conflicts(all, broken...) {
-		if slices.Contains(keys, conflict.Key) {
+		if given[conflict.Key] {
 			g.findings = append(g.findings, conflict.Finding)
 		}
 	}
@@ -129,9 +134,15 @@ func (g *given) mistakes() error {
 	return errSaid
 }
 
+// unmade says that the directory of the manifests is the default one, and missing.
+func (p place) unmade() bool {
+	_, err := os.Lstat(p.manifests)
+	return p.byDefault && errors.Is(err, os.ErrNotExist)
+}
+
 // prepare makes the default directory of the manifests where it is missing.
 func (p place) prepare() error {
-	if _, err := os.Lstat(p.manifests); !p.byDefault || !errors.Is(err, os.ErrNotExist) {
+	if !p.unmade() {
 		return nil
 	}
 	if err := os.MkdirAll(p.manifests, 0o700); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/spec"
@@ -32,14 +31,15 @@ func (s *switching) resume(ctx context.Context) (keys []spec.Key, lines []string
 		return err
 	})
 	if err != nil && s.runtime && s.lost == nil && !errors.Is(err, errSaid) && isDirError(err) {
-		all, err = s.resumeManifests(&store.Content{Dir: s.place.manifests}) // the controller may know them all the same
+		all, err = s.resumeManifests(store.None(s.place.manifests)) // the controller may know them all the same
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	running := byKey(s.running)
 	for i := range all {
 		r := &all[i]
-		if o := objectIn(s.running, r.key); o != nil && !o.Status.SuspendedAt.IsZero() {
+		if o := running[r.key]; o != nil && !o.Status.SuspendedAt.IsZero() {
 			if err := s.tellResume(ctx, r.key); err != nil {
 				return keys, lines, err
 			}
@@ -73,7 +73,7 @@ func (r *resumed) text() string {
 func (s *switching) resumeManifests(c *store.Content) (all []resumed, err error) {
 	known := manifests(c)
 	for i := range s.running {
-		if !slices.ContainsFunc(known, func(o api.Object) bool { return o.Key() == s.running[i].Key() }) {
+		if !c.Has(s.running[i].Key()) {
 			known = append(known, s.running[i])
 		}
 	}

@@ -40,13 +40,14 @@ func (want selectors) pick(all []api.Object) (found []api.Object, missing []erro
 	if len(want) == 0 {
 		return all, nil
 	}
-	for _, o := range all {
-		if want.takes(o.Key()) {
-			found = append(found, o)
+	for i := range all {
+		if want.takes(all[i].Key()) {
+			found = append(found, all[i])
 		}
 	}
+	known := byKey(found)
 	for _, k := range want {
-		if k.Name != "" && !slices.ContainsFunc(found, func(o api.Object) bool { return o.Key() == k }) {
+		if k.Name != "" && known[k] == nil {
 			missing = append(missing, notFound(k, all))
 		}
 	}

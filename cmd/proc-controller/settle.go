@@ -113,9 +113,9 @@ func (s *settling) run(ctx context.Context, std streams, client *api.Client, p p
 
 // look judges each.
 func (s *settling) look(all []api.Object) []waitState {
-	states := make([]waitState, len(s.keys))
+	states, known := make([]waitState, len(s.keys)), byKey(all)
 	for i, k := range s.keys {
-		states[i] = s.judge(k, objectIn(all, k))
+		states[i] = s.judge(k, known[k])
 	}
 	return states
 }
@@ -144,9 +144,10 @@ var countdown = regexp.MustCompile(` ?\(?for another [0-9a-zµ.]+\)?`)
 
 // lines are what is shown while it is waited for: those that it is not true of.
 func (s *settling) lines(states []waitState, all []api.Object) (lines []progressLine) {
+	known := byKey(all)
 	for i, st := range states {
 		if !st.met {
-			lines = append(lines, progressLine{name: shortName(s.keys[i]), text: wayOf(objectIn(all, s.keys[i]), st.why)})
+			lines = append(lines, progressLine{name: shortName(s.keys[i]), text: wayOf(known[s.keys[i]], st.why)})
 		}
 	}
 	return lines

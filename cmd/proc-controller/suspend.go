@@ -216,7 +216,7 @@ func (s *switching) inManifests(ctx context.Context) (keys []spec.Key, lines []s
 // manifests are the objects of a directory, in the form of the API.
 func manifests(c *store.Content) (all []api.Object) {
 	for _, f := range c.Files {
-		for _, d := range f.Docs {
+		for _, d := range f.Docs() {
 			switch {
 			case d.Object != nil:
 				all = append(all, api.Object{APIVersion: d.Object.APIVersion, Kind: d.Object.Kind, Metadata: d.Object.Metadata, Spec: &d.Object.Spec})

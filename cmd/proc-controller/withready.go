@@ -180,9 +180,10 @@ func (p *setProgress) update(keys []spec.Key, l setLook) {
 		return
 	}
 	var waiting []progressLine
+	known := byKey(l.objects)
 	for i, st := range l.states {
 		if !st.met {
-			waiting = append(waiting, progressLine{name: shortName(keys[i]), text: wayOf(objectIn(l.objects, keys[i]), st.why)})
+			waiting = append(waiting, progressLine{name: shortName(keys[i]), text: wayOf(known[keys[i]], st.why)})
 		}
 	}
 	p.show(waiting)

@@ -8,6 +8,6 @@
 // decoded before it is handed out: the object has to be the one that is wanted
 // and all others what they were, or else there is an error and no result.
 //
-// Start reading at document.go (a file taken apart), then replace.go (whole
-// documents) and set.go (one field).
+// Start reading at document.go (a file taken apart) and file.go (a file that is
+// changed), then replace.go (whole documents) and set.go (one field).
 package edit

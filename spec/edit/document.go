@@ -9,29 +9,47 @@ import (
 
 // Document is one document of a file, with its text.
 type Document struct {
+	// Line and Findings are as they were read: what is changed before it in its file
+	// moves them only once that is written. A document that is put in has no line.
 	spec.Document
-	text []byte // from its "---", where it has one
-	at   int    // where the text begins in the file
-	// lead is what stands before the "---" of the first document: comments.
+	before []byte // what stands between the document before it and this one
+	text   []byte // from its "---", where it has one
+	// lead is the end of before that belongs to it, of the first document: comments.
 	lead []byte
+	// entire says that the file is wrong as a whole, and was not taken apart.
+	entire bool
+	order  int // grows from document to document of a file
 }
 
 // Read takes a file apart: there is one document for each that spec.Decode finds.
 // The documents refer to data, which must not change after.
-func Read(file string, data []byte) []Document {
-	decoded, extents := spec.Decode(file, data), spec.Extents(data)
+func Read(file string, data []byte) []Document { return Documents(spec.Decode(file, data), data) }
+
+// Documents is Read of data that is decoded already.
+func Documents(decoded []spec.Document, data []byte) []Document {
+	extents := spec.Extents(data)
 	docs := make([]Document, len(decoded))
+	done := 0
 	for i := range decoded {
-		docs[i].Document, docs[i].text = decoded[i], data // of a file that is wrong as a whole
-		if len(extents) == len(decoded) {
-			e := extents[i]
-			docs[i].text, docs[i].at = data[e.Start:e.End], e.Start
+		d := &docs[i]
+		d.Document, d.order = decoded[i], i
+		if len(extents) != len(decoded) {
+			d.text, d.entire = data, true
+			continue
 		}
+		e := extents[i]
+		d.before, d.text, done = data[done:e.Start], data[e.Start:e.End], e.End
 	}
-	if lead := bytes.TrimPrefix(data[:docs[0].at], byteOrderMark); onlyComments(lead) {
-		docs[0].lead = lead
-	}
+	docs[0].lead = leadOf(docs[0].before)
 	return docs
+}
+
+// leadOf is what belongs to the first document of what stands before it.
+func leadOf(before []byte) []byte {
+	if lead := bytes.TrimPrefix(before, byteOrderMark); onlyComments(lead) {
+		return lead
+	}
+	return nil
 }
 
 // onlyComments says that a text has neither content nor directives (%YAML).
@@ -54,8 +72,8 @@ func isJSON(file string) bool { return strings.HasSuffix(file, ".json") }
 // YAML in a file that is not JSON, and the other way round; JSON has no comments.
 // The document must have an object.
 func (d *Document) Text(file string) ([]byte, error) {
-	text := d.content()
-	if !means(d.File, text, d.Object) {
+	text, sure := d.content()
+	if !sure && !means(d.File, text, d.Object) {
 		return nil, errLineEnd
 	}
 	if isJSON(file) == isJSON(d.File) {
@@ -65,16 +83,19 @@ func (d *Document) Text(file string) ([]byte, error) {
 }
 
 // content is the text without what divides it from its neighbours. It ends with
-// the line.
-func (d *Document) content() []byte {
+// the line. Sure says that it was seen to mean the object by itself.
+func (d *Document) content() (text []byte, sure bool) {
 	_, body := cutDivider(d.text)
-	text := append(bytes.Clone(d.lead), body...)
+	text = append(bytes.Clone(d.lead), body...)
 	short := endLine(trimBlank(text), text)
 	// A block text with "|+" keeps the blank lines after it.
-	if d.Object == nil || means(d.File, short, d.Object) {
-		return short
+	if d.Object == nil {
+		return short, false
 	}
-	return endLine(text, text)
+	if means(d.File, short, d.Object) {
+		return short, true
+	}
+	return endLine(text, text), false
 }
 
 // cutDivider cuts the "---" off a text, with its line where nothing else stands

@@ -2,59 +2,46 @@ package edit
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// Same says that a document, put in the place of another one in a file of that
-// name, would change nothing: Replace would give the same text back.
-func Same(file string, old, d *Document) bool {
-	text, err := d.Text(file)
-	return err == nil && old.Object != nil && bytes.Equal(withLineEnds(text, old.text), old.content())
-}
-
 // Replace puts a document in the place of the one with the same key, which may be
 // broken. The given text replaces the whole former one, with its comments; what
-// divides the documents stays, and the line ends become those of the file. Where
-// both texts are the same already, data itself is given back.
-func Replace(file string, data []byte, d Document) ([]byte, error) {
-	docs := Read(file, data)
-	i, err := find(docs, d.Key)
+// divides the documents stays, and the line ends become those of the file. It says
+// whether the texts differ.
+func (f *File) Replace(d *Document) (changed bool, err error) {
+	old, i, err := f.find(d.Key)
 	if err != nil {
-		return nil, failed("replace", d.Key, file, err)
+		return false, failed("replace", d.Key, f.Name, err)
 	}
-	text, err := d.Text(file)
+	text, err := d.Text(f.Name)
 	if err != nil {
-		return nil, failed("replace", d.Key, file, err)
+		return false, failed("replace", d.Key, f.Name, err)
 	}
-	old := &docs[i]
-	text = withLineEnds(text, data)
-	if bytes.Equal(text, withLineEnds(old.content(), data)) {
-		return data, nil
+	like := f.like()
+	text = withLineEnds(text, like)
+	if former, _ := old.content(); bytes.Equal(text, withLineEnds(former, like)) {
+		return false, nil
 	}
-	var b bytes.Buffer
+	now := *old
+	now.Object, now.Findings = d.Object, nil
 	switch announced := bytes.HasPrefix(old.text, []byte("---")); {
 	case len(old.lead) > 0 && !bytes.HasPrefix(text, []byte("---")):
-		b.Write(data[:old.at-len(old.lead)]) // the comments before it are its own
+		now.before = old.before[:len(old.before)-len(old.lead)] // the comments before it are its own
+		now.lead = nil
 	case announced:
-		b.Write(data[:old.at])
-		b.WriteString("---" + lineEnd(data))
-	default:
-		b.Write(data[:old.at])
+		text = append([]byte("---"+lineEnd(like)), text...)
 	}
-	b.Write(text)
-	if end := old.at + len(old.text); end < len(data) {
-		b.Write(blankTail(old.text))
-		b.Write(data[end:])
+	if now.text = text; !f.last(i) {
+		now.text = slices.Concat(text, blankTail(old.text))
 	}
-	all := wants(docs)
-	all[i].object = d.Object
-	if err := verify(file, b.Bytes(), all); err != nil {
-		return nil, failed("replace", d.Key, file, err)
+	if !f.standsAt(i, &now) {
+		return false, failed("replace", d.Key, f.Name, errUnforeseen)
 	}
-	return b.Bytes(), nil
+	*old, f.edited = now, true
+	return true, nil
 }
 
 // blankTail is what endLine and trimBlank leave of a text: the blank lines after
@@ -67,76 +54,137 @@ func blankTail(text []byte) []byte {
 	return nil
 }
 
-// Append puts a document behind those of a file, which may be empty. It does not
+// Append puts a document behind those of the file, which may be empty. It does not
 // look for its key among them.
-func Append(file string, data []byte, d Document) ([]byte, error) {
-	text, err := d.Text(file)
+func (f *File) Append(d *Document) error {
+	text, err := d.Text(f.Name)
 	if err != nil {
-		return nil, failed("add", d.Key, file, err)
+		return failed("add", d.Key, f.Name, err)
 	}
-	var all []wanted
-	var b bytes.Buffer
-	if len(bytes.TrimSpace(data)) > 0 {
-		if isJSON(file) {
-			return nil, failed("add", d.Key, file, ErrOneObject)
+	now := &Document{Document: spec.Document{File: f.Name, Key: d.Key, Object: d.Object}, text: text}
+	if f.blank() {
+		if !f.stands(nil, now, true) {
+			return failed("add", d.Key, f.Name, errUnforeseen)
 		}
-		all = wants(Read(file, data))
-		b.Write(endLine(data, data))
-		if verify(file, b.Bytes(), all) != nil {
-			return nil, failed("add", d.Key, file, errLineEnd)
-		}
-		b.WriteString("---" + lineEnd(data))
+		f.Docs, f.tail, f.edited = nil, nil, true
+		f.enter(now)
+		return nil
 	}
-	b.Write(withLineEnds(text, data))
-	if err := verify(file, b.Bytes(), append(all, wanted{object: d.Object})); err != nil {
-		return nil, failed("add", d.Key, file, err)
-	}
-	return b.Bytes(), nil
-}
-
-// Remove takes the document with a key out of a file. It gives nil where that was
-// the only one: then the file is to be removed, also where comments are left.
-func Remove(file string, data []byte, key spec.Key) ([]byte, error) {
-	docs := Read(file, data)
-	i, err := find(docs, key)
-	if err != nil {
-		return nil, failed("remove", key, file, err)
-	}
-	if len(docs) == 1 {
-		return nil, nil
-	}
-	start, end := docs[i].at, docs[i].at+len(docs[i].text)
-	// The "..." behind it goes too, unless it is what divides its neighbours.
-	if last := i == len(docs)-1; i == 0 || last || bytes.HasPrefix(docs[i+1].text, []byte("---")) {
-		end += len(terminator(data[end:]))
-	}
-	result := slices.Concat(data[:start], data[end:])
-	if err := verify(file, result, slices.Delete(wants(docs), i, i+1)); err != nil {
-		return nil, failed("remove", key, file, err)
-	}
-	return result, nil
-}
-
-// terminator is the line "..." at the beginning of a text, if there is one.
-func terminator(text []byte) []byte {
-	for line := range bytes.Lines(text) {
-		if bytes.HasPrefix(line, []byte("...")) {
-			return line
-		}
-		break
+	if err := f.follow(now); err != nil {
+		return failed("add", d.Key, f.Name, err)
 	}
 	return nil
 }
 
-// find gives the index of the document with a key.
-func find(docs []Document, key spec.Key) (int, error) {
-	has := func(d Document) bool { return d.Key == key }
-	i := slices.IndexFunc(docs, has)
-	if i < 0 {
-		return 0, ErrNotFound
+// blank says that the file holds nothing at all.
+func (f *File) blank() bool {
+	return len(f.Docs) == 0 || f.Docs[0].entire && len(bytes.TrimSpace(f.Docs[0].text)) == 0
+}
+
+// follow puts a document behind another one.
+func (f *File) follow(now *Document) error {
+	last := f.Docs[len(f.Docs)-1]
+	switch {
+	case isJSON(f.Name):
+		return ErrOneObject
+	case last.entire:
+		return errUnforeseen
 	}
-	if j := slices.IndexFunc(docs[i+1:], has); j >= 0 {
-		return 0, fmt.Errorf("it is defined twice, at lines %d and %d: remove one of them", docs[i].Line, docs[i+1+j].Line)
+	like, former := f.like(), last.text
+	if len(f.tail) > 0 {
+		now.before = endLine(f.tail, like)
+	} else if !ended(former) {
+		if last.text = append(bytes.Clone(former), lineEnd(like)...); !f.standsAt(len(f.Docs)-1, last) {
+			last.text = former
+			return errLineEnd
+		}
 	}
-	return i, nil
+	now.text = append([]byte("---"+lineEnd(like)), withLineEnds(now.text, like)...)
+	if now.order = last.order + 1; !f.stands(last, now, true) {
+		last.text = former
+		return errUnforeseen
+	}
+	f.tail, f.edited = nil, true
+	f.enter(now)
+	return nil
+}
+
+// Remove takes the document with a key out.
+func (f *File) Remove(key spec.Key) error {
+	d, i, err := f.find(key)
+	if err == nil {
+		err = f.cutOut(d, i)
+	}
+	if err != nil {
+		return failed("remove", key, f.Name, err)
+	}
+	delete(f.byKey, key)
+	f.edited = true
+	return nil
+}
+
+func (f *File) cutOut(d *Document, i int) error {
+	if len(f.Docs) == 1 {
+		f.Docs, f.tail = nil, nil
+		return nil
+	}
+	var next *Document
+	gap := f.tail
+	if i < len(f.Docs)-1 {
+		next = f.Docs[i+1]
+		gap = next.before
+	}
+	// The "..." behind it goes too, unless it is what divides its neighbours.
+	if i == 0 || next == nil || bytes.HasPrefix(next.text, []byte("---")) {
+		gap = gap[len(terminator(gap)):]
+	}
+	gap = slices.Concat(d.before, gap)
+	if i > 0 && len(gap) > 0 && !divides(gap) { // comments, of the one before it now
+		return f.cutOutBetween(i, next, gap)
+	}
+	return f.close(i, next, gap)
+}
+
+// cutOutBetween takes a document out, and gives what stood behind it to the one
+// before it.
+func (f *File) cutOutBetween(i int, next *Document, gap []byte) error {
+	previous := f.Docs[i-1]
+	former := previous.text
+	previous.text = slices.Concat(former, gap)
+	if previous.Object == nil || !f.standsAt(i-1, previous) {
+		previous.text = former
+		return errUnforeseen
+	}
+	err := f.close(i, next, nil)
+	if err != nil {
+		previous.text = former
+	}
+	return err
+}
+
+// close takes a document out; the gap is what then stands between its neighbours.
+func (f *File) close(i int, next *Document, gap []byte) error {
+	if next == nil {
+		f.Docs, f.tail = slices.Delete(f.Docs, i, i+1), gap
+		return nil
+	}
+	now := *next
+	now.before = gap
+	if i == 0 {
+		now.lead = leadOf(gap)
+	}
+	if !f.stands(f.previous(i), &now, f.last(i+1)) {
+		return errUnforeseen
+	}
+	f.Docs = slices.Delete(f.Docs, i, i+1)
+	*next = now
+	return nil
+}
+
+// terminator is the line "..." at the beginning of a text, if there is one.
+func terminator(text []byte) []byte {
+	if line, _, _ := bytes.Cut(text, []byte("\n")); bytes.HasPrefix(line, []byte("...")) {
+		return text[:min(len(line)+1, len(text))]
+	}
+	return nil
 }

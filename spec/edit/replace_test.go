@@ -54,8 +54,7 @@ func TestReplace(t *testing.T) {
 			if diff := cmp.Diff(tt.after, string(after)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			docs := Read("m.yaml", after)
-			if i, err := find(docs, agentA); err != nil || !Same("m.yaml", &docs[i], &d) {
+			if changed, err := Open("m.yaml", after).Replace(&d); changed || err != nil {
 				t.Errorf("%v: the same text is not taken for that", err)
 			}
 			again, err := Replace("m.yaml", after, d)

@@ -12,10 +12,10 @@ import (
 
 // Set gives one field of a document a value: text, a number or a boolean. The
 // path names it, as in "spec", "suspend"; what it lies in has to be there. Where
-// the field is not there yet it becomes the first of what it lies in. Data itself
-// is given back where the document says so already.
-func Set(file string, data []byte, key spec.Key, path []string, value any) ([]byte, error) {
-	return change(file, data, key, path, value, func(s *site, text string) (cut, error) {
+// the field is not there yet it becomes the first of what it lies in. It says
+// whether the document did not say so already.
+func (f *File) Set(key spec.Key, path []string, value any) (changed bool, err error) {
+	return f.change(key, path, value, func(s *site, text string) (cut, error) {
 		if s.value == nil {
 			return s.insert(path[len(path)-1], text)
 		}
@@ -23,20 +23,20 @@ func Set(file string, data []byte, key spec.Key, path []string, value any) ([]by
 	})
 }
 
-// Reset takes a field out of a document, so that it has its default. Where a
-// comment stands beside it, or it is set elsewhere and merged in, the default is
-// written instead. Data itself is given back where the field is not set.
-func Reset(file string, data []byte, key spec.Key, path []string, value any) ([]byte, error) {
-	result, err := change(file, data, key, path, value, func(s *site, _ string) (cut, error) {
+// Reset takes a field out of a document, so that it has its default, which is the
+// value. Where a comment stands beside it, or it is set elsewhere and merged in, the
+// default is written instead. It says whether the field was set.
+func (f *File) Reset(key spec.Key, path []string, value any) (changed bool, err error) {
+	changed, err = f.change(key, path, value, func(s *site, _ string) (cut, error) {
 		if s.value == nil {
 			return cut{}, errUnforeseen
 		}
 		return s.remove()
 	})
 	if err == nil {
-		return result, nil
+		return changed, nil
 	}
-	return Set(file, data, key, path, value)
+	return f.Set(key, path, value)
 }
 
 // cut is a change of the text of a document: what lies between two places is
@@ -47,40 +47,45 @@ type cut struct {
 }
 
 // change makes a cut in a document, and sees to it that it is the right one.
-func change(file string, data []byte, key spec.Key, path []string, value any, how func(*site, string) (cut, error)) ([]byte, error) {
-	what := "set " + strings.Join(path, ".") + " of"
-	docs := Read(file, data)
-	i, err := find(docs, key)
-	if err != nil {
-		return nil, failed(what, key, file, err)
+func (f *File) change(key spec.Key, path []string, value any, how func(*site, string) (cut, error)) (changed bool, err error) {
+	d, i, err := f.find(key)
+	if err == nil {
+		changed, err = f.cutInto(d, i, path, value, how)
 	}
-	d := &docs[i]
+	if err != nil {
+		return false, failed("set "+strings.Join(path, ".")+" of", key, f.Name, err)
+	}
+	return changed, nil
+}
+
+func (f *File) cutInto(d *Document, i int, path []string, value any, how func(*site, string) (cut, error)) (changed bool, err error) {
 	if d.Object == nil {
-		f := d.Findings[0]
-		return nil, failed(what, key, file, fmt.Errorf("it has a mistake at line %d: %s", f.Line, f.Message))
+		m := d.Findings[0]
+		return false, fmt.Errorf("it has a mistake at line %d: %s", m.Line, m.Message)
 	}
 	want, text, err := with(d.Object, path, value)
 	if err != nil {
-		return nil, failed(what, key, file, err)
+		return false, err
 	}
-	s, err := locate(file, d.text, path)
+	s, err := locate(f.Name, d.text, path)
 	if err != nil {
-		return nil, failed(what, key, file, err)
+		return false, err
 	}
 	if equal(want, d.Object) && (s.value == nil || s.value.Value == fmt.Sprint(value)) {
-		return data, nil
+		return false, nil
 	}
 	c, err := how(s, text)
 	if err != nil {
-		return nil, failed(what, key, file, err)
+		return false, err
 	}
-	result := slices.Concat(data[:d.at+c.start], []byte(c.text), data[d.at+c.end:])
-	all := wants(docs)
-	all[i].object = want
-	if err := verify(file, result, all); err != nil {
-		return nil, failed(what, key, file, err)
+	now := *d
+	now.Object = want
+	now.text = slices.Concat(d.text[:c.start], []byte(c.text), d.text[c.end:])
+	if !f.standsAt(i, &now) {
+		return false, errUnforeseen
 	}
-	return result, nil
+	*d, f.edited = now, true
+	return true, nil
 }
 
 // with gives the object that is wanted, and the value as it is written: what is

@@ -63,6 +63,8 @@ var bounds = map[string]rules{
 	"Limits.Memory":   quantities,
 	"Limits.CPU":      quantities,
 	"Limits.PIDs":     {"minimum": 1},
+	"Logs.MaxBytes":   quantities,
+	"Logs.Keep":       {"minimum": 0, "maximum": 100},
 
 	"Probe.InitialDelaySeconds":        {"minimum": 0, "maximum": probePer},
 	"Probe.PeriodSeconds":              {"minimum": 1, "maximum": probePer},

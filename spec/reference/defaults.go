@@ -2,6 +2,7 @@ package reference
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -24,7 +25,11 @@ var samples = []string{
 // defaults gives the default of each field that has one, by Type.Field, in the
 // form that JSON has.
 func defaults() map[string]any {
-	found := map[string]any{}
+	// These are not filled in: an object of an older release would differ.
+	found := map[string]any{
+		"Logs.MaxBytes": fmt.Sprintf("%dMi", spec.DefaultLogBounds.MaxBytes>>20),
+		"Logs.Keep":     asJSON(spec.DefaultLogBounds.Keep),
+	}
 	for _, s := range samples {
 		var written any
 		o := spec.Decode("sample", []byte(s))[0].Object

@@ -111,6 +111,7 @@ spec:
   killMode: Group
   scope: Required
   resources: {limits: {memory: 1Gi, cpu: "1.5", pids: 200}}
+  logs: {maxBytes: 1Mi, keep: 1}
   startupProbe: {exec: {command: [test, -e, ready]}, initialDelaySeconds: 1, periodSeconds: 2, timeoutSeconds: 2, successThreshold: 1, failureThreshold: 60}
   readinessProbe: {httpGet: {path: /ready, port: http, host: localhost, scheme: HTTPS, httpHeaders: [{name: Accept, value: text/plain}]}, successThreshold: 2}
   livenessProbe: {tcpSocket: {port: 8080, host: "::1"}}
@@ -165,6 +166,7 @@ var looser = map[string]string{
 	"spec.readinessProbe.httpGet.port": "names of ports", "spec.livenessProbe.tcpSocket.port": "names of ports",
 	"spec.lifecycle.preStop.httpGet.port": "names of ports", "spec.livenessProbe.a2a.port": "names of ports",
 	"spec.mcp.port": "names of ports", "spec.a2a.port": "names of ports",
+	"spec.logs.maxBytes": "how much a quantity comes to",
 }
 
 // The schema and the decoder are asked the same about thousands of manifests, each

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -33,6 +34,9 @@ func Change(ctx context.Context, dir string, do func(*Content) error) error {
 	if err := do(c); err != nil {
 		return err
 	}
+	if err := c.settle(); err != nil {
+		return err
+	}
 	return c.commit()
 }
 
@@ -42,29 +46,52 @@ func Try(_ context.Context, dir string, do func(*Content) error) error {
 	if err != nil {
 		return err
 	}
-	return do(c)
+	return c.try(do)
+}
+
+// TryMissing is Try of a directory that is not there, as if it were and held
+// nothing.
+func TryMissing(_ context.Context, dir string, do func(*Content) error) error {
+	return None(dir).try(do)
+}
+
+func (c *Content) try(do func(*Content) error) error {
+	if err := do(c); err != nil {
+		return err
+	}
+	return c.settle()
+}
+
+// settle finds out what each file that was changed has become.
+func (c *Content) settle() (err error) {
+	for _, f := range c.Files {
+		if f.text == nil || f.info != nil && !f.text.Edited() {
+			continue
+		}
+		if f.result, err = f.text.Result(); err != nil {
+			return err
+		}
+		gone := len(f.text.Docs) == 0
+		f.removed = gone && f.info != nil
+		f.changed = f.removed || !gone && (f.info == nil || !bytes.Equal(f.result, f.data))
+	}
+	return nil
 }
 
 // Put puts a document in: in the place of the one with its key, where there is
 // one, else into a file that is named after kind and name. It gives that file, and
 // says whether its content has changed.
-func (c *Content) Put(d edit.Document) (f *File, changed bool, err error) {
-	f, old, err := c.Where(d.Key)
-	switch {
-	case err != nil:
+func (c *Content) Put(d *edit.Document) (f *File, changed bool, err error) {
+	f, _, err = c.Where(d.Key)
+	if err != nil {
 		return nil, false, err
-	case f != nil && edit.Same(f.Path, old, &d):
-		return f, false, nil
-	case f != nil:
-		data, err := edit.Replace(f.Path, f.data, d)
-		if err != nil {
-			return nil, false, err
-		}
-		return f, f.put(data), nil
+	}
+	if f != nil {
+		changed, err = f.text.Replace(d)
+		return f, changed, err
 	}
 	name := FileName(d.Key, filepath.Ext(d.File))
-	f = c.file(name)
-	if f == nil {
+	if f = c.file(name); f == nil {
 		if f, err = c.add(name); err != nil {
 			return nil, false, err
 		}
@@ -72,11 +99,11 @@ func (c *Content) Put(d edit.Document) (f *File, changed bool, err error) {
 	if f.Err != nil {
 		return nil, false, fmt.Errorf("cannot write %v into %s: %w", d.Key, f.Path, cause(f.Err))
 	}
-	data, err := edit.Append(f.Path, f.data, d)
-	if err != nil {
+	if err := f.text.Append(d); err != nil {
 		return nil, false, err
 	}
-	return f, f.put(data), nil
+	c.holds(f, d.Key)
+	return f, true, nil
 }
 
 // PutFile puts a whole file in, as it is. It gives nil where there is a file of
@@ -89,43 +116,38 @@ func (c *Content) PutFile(name string, data []byte) *File {
 	if err != nil {
 		return nil
 	}
-	f.put(data)
+	f.text = edit.Open(f.Path, data)
+	for _, d := range f.text.Docs {
+		c.holds(f, d.Key)
+	}
 	return f
 }
 
 // Remove takes the document with a key out, with its file where it was the only
 // one, from every file that has it. It says whether there was one.
 func (c *Content) Remove(key spec.Key) (found bool, err error) {
-	for _, f := range c.Files {
-		has := func(d edit.Document) bool { return d.Key == key }
-		for slices.ContainsFunc(f.Docs, has) {
-			data, err := edit.Remove(f.Path, f.data, key)
-			if err != nil {
-				return false, err
-			}
-			found = true
-			if data == nil {
-				f.data, f.Docs, f.changed, f.removed = nil, nil, true, true
-			} else {
-				f.put(data)
-			}
+	files := c.at[key]
+	for _, f := range files {
+		if err := f.text.Remove(key); err != nil {
+			return false, err
 		}
 	}
-	return found, nil
+	delete(c.at, key)
+	return len(files) > 0, nil
 }
 
 // Set sets a field of the object with a key, and Reset takes it out: see package
 // edit. They give the file, and say whether its content has changed.
 func (c *Content) Set(key spec.Key, path []string, value any) (*File, bool, error) {
-	return c.field(key, path, value, edit.Set)
+	return c.field(key, func(f *edit.File) (bool, error) { return f.Set(key, path, value) })
 }
 
 // Reset takes a field of the object with a key out, so that it has its default.
 func (c *Content) Reset(key spec.Key, path []string, value any) (*File, bool, error) {
-	return c.field(key, path, value, edit.Reset)
+	return c.field(key, func(f *edit.File) (bool, error) { return f.Reset(key, path, value) })
 }
 
-func (c *Content) field(key spec.Key, path []string, value any, how func(string, []byte, spec.Key, []string, any) ([]byte, error)) (*File, bool, error) {
+func (c *Content) field(key spec.Key, how func(*edit.File) (bool, error)) (*File, bool, error) {
 	f, _, err := c.Where(key)
 	if err != nil {
 		return nil, false, err
@@ -133,11 +155,11 @@ func (c *Content) field(key spec.Key, path []string, value any, how func(string,
 	if f == nil {
 		return nil, false, fmt.Errorf("no manifest in %s defines %v", c.Dir, key)
 	}
-	data, err := how(f.Path, f.data, key, path, value)
+	changed, err := how(f.text)
 	if err != nil {
 		return nil, false, err
 	}
-	return f, f.put(data), nil
+	return f, changed, nil
 }
 
 // FileName is the file that a new object is put into: mcpserver-files.yaml, or
@@ -152,10 +174,8 @@ func FileName(key spec.Key, ext string) string {
 // file gives the file of a name, or nil. One that is to be removed may be filled
 // again.
 func (c *Content) file(name string) *File {
-	for _, f := range c.Files {
-		if f.Name == name {
-			return f
-		}
+	if f := c.named[strings.ToLower(name)]; f != nil && f.Name == name {
+		return f
 	}
 	return nil
 }
@@ -166,17 +186,9 @@ func (c *Content) add(name string) (*File, error) {
 	if !c.free(name) {
 		return nil, fmt.Errorf("cannot write %s: something else has that name", f.Path)
 	}
-	c.Files = append(c.Files, f)
-	slices.SortFunc(c.Files, func(a, b *File) int { return cmp.Compare(a.Name, b.Name) })
+	f.text = edit.New(f.Path)
+	i, _ := slices.BinarySearchFunc(c.Files, f, func(a, b *File) int { return cmp.Compare(a.Name, b.Name) })
+	c.Files = slices.Insert(c.Files, i, f)
+	c.named[strings.ToLower(name)] = f
 	return f, nil
-}
-
-// put gives a file another content, and says whether it is one.
-func (f *File) put(data []byte) bool {
-	if f.info != nil && string(data) == string(f.data) {
-		return false
-	}
-	f.data, f.changed, f.removed = data, true, false
-	f.Docs = edit.Read(f.Path, data)
-	return true
 }

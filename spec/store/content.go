@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,28 +16,55 @@ import (
 	"github.com/proc-controller/proc-controller/spec/source"
 )
 
-// Content is what a manifest directory holds.
+// Content is what a manifest directory holds. What is asked of one key, or done
+// to it, costs the same however many others there are.
 type Content struct {
 	// Dir is the directory as it was given.
 	Dir string
 	// Files are those that a controller would read, sorted by name.
 	Files []*File
 	real  string // Dir without links
+	// at are the files that hold a key, in their order, and named all of them by
+	// their name in small letters: not every file system tells letters apart.
+	at     map[spec.Key][]*File
+	named  map[string]*File
+	doubts []doubt
 }
 
 // File is one file of the directory.
 type File struct {
 	// Name is its name in the directory, Path the directory and the name.
 	Name, Path string
-	// Docs are its documents; none where it could not be read.
-	Docs []edit.Document
 	// Err is why it could not be read.
 	Err error
 
-	data    []byte
-	info    fs.FileInfo // as it was read; nil of a new one
-	changed bool
-	removed bool
+	data []byte
+	info fs.FileInfo // as it was read; nil of a new one
+	text *edit.File  // nil where it could not be read
+
+	// What it has become, once that is settled: other than it was, or gone.
+	result           []byte
+	changed, removed bool
+}
+
+// Docs are the documents of the file; none where it could not be read.
+func (f *File) Docs() []*edit.Document {
+	if f.text == nil {
+		return nil
+	}
+	return f.text.Docs
+}
+
+// doubt is what may hold an object without being understood: a file that cannot be
+// read, or else a document.
+type doubt struct {
+	file *File
+	doc  *edit.Document
+}
+
+// None is the content of a directory that is not there yet.
+func None(dir string) *Content {
+	return &Content{Dir: dir, real: dir, at: map[spec.Key][]*File{}, named: map[string]*File{}}
 }
 
 // Load reads a directory as a controller would. The error is a *DirError where
@@ -51,7 +79,8 @@ func Load(dir string) (*Content, error) {
 	if err != nil {
 		return nil, &DirError{"read", dir, err}
 	}
-	c := &Content{Dir: dir, real: real}
+	c := None(dir)
+	c.real = real
 	for _, e := range entries {
 		if !source.IsManifest(e.Name()) {
 			continue
@@ -60,9 +89,32 @@ func Load(dir string) (*Content, error) {
 		if f.read(filepath.Join(real, e.Name())); errors.Is(f.Err, fs.ErrNotExist) && e.Type()&fs.ModeSymlink == 0 {
 			continue // removed meanwhile
 		}
-		c.Files = append(c.Files, f)
+		c.enter(f)
 	}
 	return c, nil
+}
+
+// enter takes a file in that was read, behind the others.
+func (c *Content) enter(f *File) {
+	c.Files = append(c.Files, f)
+	c.named[strings.ToLower(f.Name)] = f
+	if f.Err != nil {
+		c.doubts = append(c.doubts, doubt{file: f})
+	}
+	for _, d := range f.Docs() {
+		c.holds(f, d.Key)
+		if d.Broken() && d.Key == (spec.Key{}) {
+			c.doubts = append(c.doubts, doubt{f, d})
+		}
+	}
+}
+
+// holds says that a file has a document with a key, if it is one.
+func (c *Content) holds(f *File, key spec.Key) {
+	files := c.at[key]
+	if key != (spec.Key{}) && (len(files) == 0 || files[len(files)-1] != f) {
+		c.at[key] = append(files, f)
+	}
 }
 
 // read takes a file in. What is no file, such as a pipe, is not opened.
@@ -81,7 +133,7 @@ func (f *File) read(path string) {
 	}
 	defer r.Close()
 	if f.data, f.Err = io.ReadAll(io.LimitReader(r, spec.MaxFileSize+1)); f.Err == nil {
-		f.Docs = edit.Read(f.Path, f.data)
+		f.text = edit.Open(f.Path, f.data)
 	}
 }
 
@@ -90,49 +142,35 @@ func (f *File) read(path string) {
 func (c *Content) Where(key spec.Key) (*File, *edit.Document, error) {
 	var file *File
 	var doc *edit.Document
-	for _, f := range c.Files {
-		for i := range f.Docs {
-			d := &f.Docs[i]
-			switch {
-			case d.Key != key:
-			case doc != nil:
+	for _, f := range c.at[key] {
+		for _, d := range f.text.With(key) {
+			if doc != nil {
 				return nil, nil, fmt.Errorf("%v stands in %s:%d and in %s:%d: remove one of them first",
 					key, doc.File, doc.Line, d.File, d.Line)
-			default:
-				file, doc = f, d
 			}
+			file, doc = f, d
 		}
 	}
 	return file, doc, nil
 }
 
+// Has says that a document has that key, valid or not.
+func (c *Content) Has(key spec.Key) bool { return len(c.at[key]) > 0 }
+
 // Keys are the keys of all documents that have one, valid or not, sorted.
-func (c *Content) Keys() (keys []spec.Key) {
-	for _, f := range c.Files {
-		for i := range f.Docs {
-			if k := f.Docs[i].Key; k != (spec.Key{}) {
-				keys = append(keys, k)
-			}
-		}
-	}
-	slices.SortFunc(keys, spec.Key.Compare)
-	return slices.Compact(keys)
-}
+func (c *Content) Keys() []spec.Key { return slices.SortedFunc(maps.Keys(c.at), spec.Key.Compare) }
 
 // Unclear says why it cannot be told whether a key that no document has is there
 // all the same: a file that cannot be read, or a document that is not understood
 // and in which the name occurs. It is nil where nothing speaks for that.
 func (c *Content) Unclear(key spec.Key) error {
-	for _, f := range c.Files {
-		if f.Err != nil && !f.removed {
-			return fmt.Errorf("cannot tell whether %s holds %v: %v; mend or remove it first", f.Path, key, cause(f.Err))
-		}
-		for i := range f.Docs {
-			d := &f.Docs[i]
-			if d.Broken() && d.Key == (spec.Key{}) && d.Mentions(key.Name) {
-				m := d.Findings[0]
-				return fmt.Errorf("cannot tell whether %s:%d:%d holds %v: %s; mend it first", d.File, m.Line, m.Column, key, m.Message)
-			}
+	for _, u := range c.doubts {
+		switch {
+		case u.doc == nil:
+			return fmt.Errorf("cannot tell whether %s holds %v: %v; mend or remove it first", u.file.Path, key, cause(u.file.Err))
+		case u.doc.Mentions(key.Name):
+			m := u.doc.Findings[0]
+			return fmt.Errorf("cannot tell whether %s:%d:%d holds %v: %s; mend it first", u.doc.File, m.Line, m.Column, key, m.Message)
 		}
 	}
 	return nil
@@ -140,7 +178,7 @@ func (c *Content) Unclear(key spec.Key) error {
 
 // free says that a file of that name may be made.
 func (c *Content) free(name string) bool {
-	if slices.ContainsFunc(c.Files, func(f *File) bool { return strings.EqualFold(f.Name, name) }) {
+	if c.named[strings.ToLower(name)] != nil {
 		return false
 	}
 	_, err := os.Lstat(filepath.Join(c.real, name))

@@ -24,13 +24,13 @@ func agent(name string, more ...string) string {
 
 func key(name string) spec.Key { return spec.Key{Kind: spec.KindAgent, Name: name} }
 
-func document(t testing.TB, text string) edit.Document {
+func document(t testing.TB, text string) *edit.Document {
 	t.Helper()
 	docs := edit.Read("given.yaml", []byte(text))
 	if len(docs) != 1 || docs[0].Object == nil {
 		t.Fatalf("%q: %v", text, docs[0].Findings)
 	}
-	return docs[0]
+	return &docs[0]
 }
 
 // directory makes one with these files.

@@ -15,7 +15,7 @@ import (
 func (c *Content) commit() error {
 	targets := map[*File]string{}
 	for _, f := range c.Files {
-		if !f.changed || f.removed && f.info == nil {
+		if !f.changed {
 			continue
 		}
 		target, err := c.target(f)
@@ -24,16 +24,19 @@ func (c *Content) commit() error {
 		}
 		targets[f] = target
 	}
+	dirs := map[string]bool{}
 	for _, f := range c.Files {
 		target, ok := targets[f]
 		if !ok {
 			continue
 		}
 		if err := f.commit(target); err != nil {
+			_ = syncDirs(dirs) // what went wrong first is told
 			return fmt.Errorf("cannot write %s: %w", f.Path, cause(err))
 		}
+		dirs[filepath.Dir(target)] = true
 	}
-	return nil
+	return syncDirs(dirs)
 }
 
 // target is the path that a file is written to: where it is a link, what that
@@ -69,19 +72,16 @@ func (f *File) unchanged(path string) error {
 // commit writes or removes one file.
 func (f *File) commit(target string) error {
 	if f.removed {
-		if err := os.Remove(target); err != nil {
-			return err
-		}
-		return syncDir(filepath.Dir(target))
+		return os.Remove(target)
 	}
-	return writeFile(target, f.data, f.info)
+	return writeFile(target, f.result, f.info)
 }
 
 // newMode is that of a new file, less the umask: what others may write is not
 // read.
 const newMode = 0o644
 
-// writeFile puts a content at a path, whole. Mode and owner are those of the
+// writeFile puts a content at a path, whole; syncDirs makes it last. Mode and owner are those of the
 // former file, if there is one.
 func writeFile(path string, data []byte, former fs.FileInfo) (err error) {
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text())
@@ -107,20 +107,19 @@ func writeFile(path string, data []byte, former fs.FileInfo) (err error) {
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
 	return err
 }
 
-// syncDir brings a renaming to the disk. A file system that cannot has done it
-// already, or never will.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
+// syncDirs brings what was renamed and removed to the disk, once for all of it and
+// not once a file. A file system that cannot has done it already, or never will.
+func syncDirs(dirs map[string]bool) error {
+	for dir := range dirs {
+		d, err := os.Open(dir)
+		if err != nil {
+			return fmt.Errorf("cannot bring %s to the disk: %w", dir, cause(err))
+		}
+		_ = d.Sync()
+		d.Close()
 	}
-	defer d.Close()
-	_ = d.Sync()
 	return nil
 }
