@@ -317,3 +317,33 @@ spec:
 		t.Errorf("listed: %+v", list)
 	}
 }
+
+// The command line of the protocol's own inspector gets along with it.
+func TestInspectorAsksTheController(t *testing.T) {
+	t.Parallel()
+	npm := needsNPM(t)
+	r := newRig(t)
+	r.write("a.yaml", agent("a"))
+	r.start()
+	r.running("agent/a")
+	// The inspector takes flags for its own.
+	server := filepath.Join(r.dir, "server")
+	must(t, writeProgram(server, []byte("#!/bin/sh\nexec '"+controllerBinary+"' mcp '"+strings.Join(r.paths(), "' '")+"'\n")))
+	ask := func(args ...string) string {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "npx", append([]string{"-y", inspectorPackage, "--cli", server}, args...)...)
+		cmd.Env = append(slices.Clone(r.env), npm...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	if said := ask("--method", "tools/list"); !strings.Contains(said, `"describe_workload"`) || strings.Contains(said, `"restart"`) {
+		t.Errorf("tools: %s", said)
+	}
+	if said := ask("--method", "tools/call", "--tool-name", "list_workloads"); !strings.Contains(said, `"phase": "Running"`) && !strings.Contains(said, `phase\":\"Running`) {
+		t.Errorf("workloads: %s", said)
+	}
+}

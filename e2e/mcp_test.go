@@ -86,23 +86,29 @@ func TestServerOnTheGoSDK(t *testing.T) {
 	portFree(t, port)
 }
 
-// npmCache fills a cache in the build directory once, so that npx needs no
-// network afterwards.
+// npmCache is a cache in the build directory, filled once with what the tests
+// run, so that npx needs no network afterwards.
 var npmCache = sync.OnceValues(func() (string, error) {
 	cache := filepath.Join(projectDir, "bin", "npm-cache")
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "npx", "-y", "-p", "@modelcontextprotocol/server-everything", "-c", "true")
+	cmd := exec.CommandContext(ctx, "npx", "-y", "-p", everythingPackage, "-p", inspectorPackage, "-c", "true")
 	cmd.Env = append(cleanEnvironment(), "HOME="+os.TempDir(), "npm_config_cache="+cache, "npm_config_prefer_offline=true")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot install server-everything: %w\n%s", err, out)
+		return "", fmt.Errorf("cannot install what the tests run: %w\n%s", err, out)
 	}
 	return cache, nil
 })
 
-// The example through npx: a chain of npx, a shell and the server.
-func TestServerThroughNpx(t *testing.T) {
-	t.Parallel()
+// The packages that tests run. npx keeps a directory for each set of packages.
+const (
+	everythingPackage = "@modelcontextprotocol/server-everything"
+	inspectorPackage  = "@modelcontextprotocol/inspector"
+)
+
+// needsNPM gives the environment in which npx finds what the tests run.
+func needsNPM(t *testing.T) []string {
+	t.Helper()
 	if _, err := exec.LookPath("npx"); err != nil {
 		t.Skip("npx is not installed: install the packages nodejs and npm")
 	}
@@ -110,8 +116,15 @@ func TestServerThroughNpx(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return []string{"npm_config_cache=" + cache, "npm_config_prefer_offline=true", "npm_config_update_notifier=false"}
+}
+
+// The example through npx: a chain of npx, a shell and the server.
+func TestServerThroughNpx(t *testing.T) {
+	t.Parallel()
+	npm := needsNPM(t)
 	r := newRig(t)
-	r.env = append(r.env, "npm_config_cache="+cache, "npm_config_prefer_offline=true", "npm_config_update_notifier=false")
+	r.env = append(r.env, npm...)
 	example, err := os.ReadFile(filepath.Join(projectDir, "manifests", "npm", "everything.yaml"))
 	if err != nil {
 		t.Fatal(err)
