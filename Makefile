@@ -37,6 +37,8 @@ man:
 	@hack/man
 
 release:
+	@hack/install-tools release
+	@go test -tags release ./hack/package
 	@hack/release
 
 clean:
