@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -100,10 +101,22 @@ func TestCountsOutliveTheController(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			r.write("a.yaml", manifest("Agent", "a", "command: [sh, -c, 'exit 3']\nonControllerExit: Keep\nbackoff: {initial: 100ms, max: 1h, factor: 10}"))
+			starts := filepath.Join(r.dir, "starts")
+			started := func(want int) { // no more, and no less
+				t.Helper()
+				eventually(t, soon, fmt.Sprintf("%d starts", want), func() error {
+					if content, err := os.ReadFile(starts); err != nil || len(content) != want {
+						return fmt.Errorf("%d, %v", len(content), err)
+					}
+					return nil
+				})
+			}
+			// It is tried once more, and then not for an hour.
+			r.write("a.yaml", manifest("Agent", "a", "command: [sh, -c, 'printf x >>"+starts+"; exit 3']\nonControllerExit: Keep\nbackoff: {initial: 100ms, max: 1h, factor: 1000000}"))
 			r.write("b.yaml", kept("b"))
 			r.start()
-			a := r.until("agent/a", "backs off for long", func(o object) bool { return o.Status.Phase == "BackOff" && o.Status.Restarts >= 2 })
+			a := r.until("agent/a", "backs off for long", func(o object) bool { return o.Status.Phase == "BackOff" && o.Status.Restarts == 1 })
+			started(2)
 			b := r.running("agent/b")
 			p, _ := lookup(b.Status.PID)
 			end(p)
@@ -117,13 +130,14 @@ func TestCountsOutliveTheController(t *testing.T) {
 				t.Errorf("b: pid %d, %d restarts; want %d and 1", now.Status.PID, now.Status.Restarts, b.Status.PID)
 			}
 			if !remembers {
-				r.until("agent/a", "begins anew", func(o object) bool { return o.Status.Restarts < a.Status.Restarts })
+				started(4)
 				return
 			}
 			now := r.until("agent/a", "still backs off", func(o object) bool { return o.Status.Phase == "BackOff" })
 			if lt := now.Status.LastTermination; now.Status.Restarts != a.Status.Restarts || lt == nil || lt.ExitCode != 3 {
 				t.Errorf("a: %d restarts, last %+v; want %d and exit code 3", now.Status.Restarts, lt, a.Status.Restarts)
 			}
+			started(2)
 		})
 	}
 }
