@@ -175,6 +175,9 @@ func (c *chaos) strike(o op) *hit {
 		return &hit{rev: p.rev, finished: true}
 	case opFreeze:
 		_ = syscall.Kill(p.pid, syscall.SIGSTOP)
+		if p.wrapper() { // it is given up after five seconds
+			return &hit{rev: p.rev, starting: true}
+		}
 	case opThaw:
 		for _, t := range targets {
 			_ = syscall.Kill(t.pid, syscall.SIGCONT)
