@@ -61,7 +61,7 @@ truth, and the next one reads them.`,
 func onlyFiles(cmd *cobra.Command, args, files []string) error {
 	switch {
 	case len(args) > 0:
-		return misused(cmd, "unexpected argument %q: write -f %s for a file", args[0], shellQuote(args[0]))
+		return misused(cmd, "unexpected argument %q: write -f %s for a file", args[0], spec.ShellWord(args[0]))
 	case len(files) == 0:
 		return misused(cmd, "say what: -f FILE, -f DIR or -f - for standard input")
 	}

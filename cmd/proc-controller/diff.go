@@ -42,7 +42,7 @@ could not be compared.`,
   proc-controller diff -o json | jq '.[] | select(.restarts)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return misused(cmd, "unexpected argument %q: write -f %s for a file", args[0], shellQuote(args[0]))
+				return misused(cmd, "unexpected argument %q: write -f %s for a file", args[0], spec.ShellWord(args[0]))
 			}
 			if err := oneOf(cmd, "output", output, "json"); err != nil {
 				return err

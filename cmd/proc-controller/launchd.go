@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // launchdPlist is the text of a launch agent: launchd.plist(5). AbandonProcessGroup
@@ -78,7 +80,7 @@ func (l launchd) active(s *service) bool {
 }
 
 func (l launchd) how(s *service) string {
-	return fmt.Sprintf("launchctl bootstrap %s %s", l.domain(s), shellQuote(s.path))
+	return fmt.Sprintf("launchctl bootstrap %s %s", l.domain(s), spec.ShellWord(s.path))
 }
 
 // managerWait is how long a service manager may take: it waits for the end of a

@@ -34,14 +34,11 @@ func (f *placeFlags) given() string {
 		{"manifests", f.manifests}, {"state-dir", f.stateDir}, {"owner", f.owner}, {"socket", f.socket},
 	} {
 		if v.value != "" {
-			b.WriteString(" --" + v.flag + " " + shellQuote(v.value))
+			b.WriteString(" --" + v.flag + " " + spec.ShellWord(v.value))
 		}
 	}
 	return b.String()
 }
-
-// shellQuote quotes what a shell would not take as one word.
-func shellQuote(s string) string { return spec.ShellWord(s) }
 
 // host is what the default places depend on.
 type host struct {

@@ -101,7 +101,7 @@ func pairs(m map[string]string) (words []string) {
 func commandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = shellQuote(w)
+		quoted[i] = spec.ShellWord(w)
 	}
 	return strings.Join(quoted, " ")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/spec"
@@ -121,10 +120,7 @@ func detailsOf(k spec.Key) *Details {
 // it cannot be, as of one that is suspended.
 func (c *Client) Restart(ctx context.Context, k spec.Key) (Object, error) {
 	var o Object
-	path, err := actionPath(k, "restart")
-	if err == nil {
-		err = c.ask(ctx, http.MethodPost, path, http.StatusAccepted, &o)
-	}
+	err := c.act(ctx, k, "restart", http.StatusAccepted, &o)
 	return o, err
 }
 
@@ -138,11 +134,7 @@ func (c *Client) SetSuspended(ctx context.Context, k spec.Key, suspended bool) e
 	if suspended {
 		below = "suspend"
 	}
-	path, err := actionPath(k, below)
-	if err == nil {
-		err = c.ask(ctx, http.MethodPost, path, http.StatusOK, &Object{})
-	}
-	return err
+	return c.act(ctx, k, below, http.StatusOK, &Object{})
 }
 
 // Down has the controller end, and everything that it runs, onControllerExit: Keep
@@ -151,12 +143,14 @@ func (c *Client) Down(ctx context.Context) error {
 	return c.ask(ctx, http.MethodPost, downPath, http.StatusAccepted, &Accepted{})
 }
 
-// actionPath is where something is asked for of a workload.
-func actionPath(k spec.Key, below string) (string, error) {
-	for _, c := range collections {
-		if c.kind == k.Kind && c.kind != "" {
-			return Root + "/" + c.path + "/" + url.PathEscape(k.Name) + "/" + below, nil
-		}
+// act asks for something below the path of one workload.
+func (c *Client) act(ctx context.Context, k spec.Key, below string, want int, into any) error {
+	if k.Kind == "" {
+		return fmt.Errorf("cannot %s %v: there is no kind %s", below, k, k.Kind) // not of all
 	}
-	return "", fmt.Errorf("cannot %s %v: there is no kind %s", below, k, k.Kind)
+	path, err := pathOf(k)
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, http.MethodPost, path+"/"+below, want, into)
 }
