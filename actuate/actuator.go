@@ -29,9 +29,10 @@ type Actuator struct {
 	ports   *ports
 	logs    *logKeeper
 	scopes  *scope.Scopes
-	// desk bounds how many goroutines do the file work of starts and signals at
-	// one time: each could hold a thread, and more than the cores can use would
-	// only add threads that never go away.
+	// desk bounds how many goroutines make system calls for starts and signals at
+	// one time, those that clear up after a failed start no less: each could hold
+	// a thread. More than the cores can use would only add threads that never go
+	// away; and where no more can be had (clone(2), EAGAIN) Go ends the program.
 	desk    chan struct{}
 	helpers *runner
 	// waits ends what a start waits for when the Actuator is closed. No

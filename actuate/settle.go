@@ -38,12 +38,20 @@ func (s *start) settle() *StartError {
 	if s.scope, err = s.fence.Verify(s.waits, s.ident.PID); err != nil {
 		return s.explainScope(err)
 	}
+	if s.atDesk(func() { err = s.watch() }); err != nil {
+		return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+	}
+	return nil
+}
+
+// watch has the end of the child and the growth of its output looked for.
+func (s *start) watch() error {
 	h := &handle{ident: s.ident, fd: s.child.fd, child: true}
 	if sc := s.scope; sc.Cgroup != "" {
 		h.oom = func() bool { return s.scopes.OOMKilled(sc) }
 	}
 	if err := s.reaper.add(h); err != nil {
-		return startErrorf(spec.ReasonSpawnFailed, "cannot run %s: %v", s.program, err)
+		return err
 	}
 	if s.logPath != "" {
 		s.logs.Add(s.logPath, s.entry.Object.Spec.Logs.Bounds())

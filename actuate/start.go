@@ -45,7 +45,7 @@ type start struct {
 // free.
 func (a *Actuator) Start(e *spec.Entry, token string, prefer spec.PortMap) (*observe.Instance, error) {
 	s := &start{Actuator: a, entry: e, token: token, prefer: prefer, child: child{fd: -1}}
-	defer s.close()
+	defer a.atDesk(s.close)
 	if err := s.prepare(); err != nil {
 		s.undo()
 		return nil, err
@@ -64,12 +64,14 @@ func (a *Actuator) Start(e *spec.Entry, token string, prefer spec.PortMap) (*obs
 
 // Resolve checks what can be checked of a start without starting: the working
 // directory, the program and its interpreter. The error is a *StartError.
-func (a *Actuator) Resolve(e *spec.Entry) error {
-	cmd, err := a.commandOf(e, "", nil)
-	if err != nil {
-		return err
-	}
-	return checkInterpreter(cmd.program, cmd.dir)
+func (a *Actuator) Resolve(e *spec.Entry) (err error) {
+	a.atDesk(func() {
+		var cmd command
+		if cmd, err = a.commandOf(e, "", nil); err == nil {
+			err = checkInterpreter(cmd.program, cmd.dir)
+		}
+	})
+	return err
 }
 
 // prepare does everything that can be done before the fork and outside of the
@@ -122,7 +124,7 @@ func (s *start) openOutput() {
 func (s *start) prepareFence() (err error) {
 	sp := &s.entry.Object.Spec
 	if s.opts.Scopes != scope.Off && sp.Scope != spec.ScopeOff {
-		if err := checkInterpreter(s.program, s.dir); err != nil {
+		if s.atDesk(func() { err = checkInterpreter(s.program, s.dir) }); err != nil {
 			return err
 		}
 	}
@@ -151,7 +153,7 @@ func (s *start) spawn() error {
 		// The caller waits, not the thread: no other start is delayed. The
 		// fence is made anew, since it bears the name of this attempt.
 		<-time.After(busyWaits[try])
-		s.fence.Close()
+		s.atDesk(s.fence.Close)
 		if err := s.prepareFence(); err != nil {
 			return err
 		}
@@ -218,11 +220,13 @@ func (s *start) explain(l *launch, err error) error {
 
 // undo releases what a failed start had taken.
 func (s *start) undo() {
-	s.Actuator.ports.Release(s.token)
-	s.child.close()
-	if s.logPath != "" {
-		removeEmpty(s.logPath)
-	}
+	s.atDesk(func() {
+		s.Actuator.ports.Release(s.token)
+		s.child.close()
+		if s.logPath != "" {
+			removeEmpty(s.logPath)
+		}
+	})
 }
 
 // close releases what no start needs after its end.
