@@ -75,45 +75,17 @@ func aimOf(text string) (aim, error) {
 	return aim{}, fmt.Errorf("cannot wait for %q: write ready, gone, or one of %s", text, joined(spec.Conditions))
 }
 
-// errJudged ends a watch that has shown what was waited for.
-var errJudged = errors.New("judged")
-
-// await watches until all that is judged is met, or one will never be, or the time
+// await waits until all that is judged is met, or one will never be, or the time
 // is over. A controller that is restarted meanwhile is waited for.
 func (t *tools) await(ctx context.Context, keys []spec.Key, seconds int, judge func(*api.Object) waitState) (waitOutput, error) {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(bounded(seconds, usualWait, mostWait))*time.Second)
 	defer cancel()
-	known := map[spec.Key]*api.Object{}
-	states := make([]waitState, len(keys))
-	whole := false // all that there was has been told
-	var lost error // why the controller does not answer any more
-	o := api.WatchOptions{Reconnect: true, Lost: func(err error) { lost = err }}
-	err := t.client.Watch(limited, o, func(e api.WatchEvent) error {
-		switch e.Type {
-		case api.Bookmark:
-			whole, lost = true, nil
-		case api.Deleted:
-			delete(known, e.Object.Key())
-		default:
-			known[e.Object.Key()] = e.Object
-		}
-		if !whole {
-			return nil
-		}
-		for i, k := range keys {
-			states[i] = judge(known[k])
-		}
-		if every(states) || slices.ContainsFunc(states, func(st waitState) bool { return st.hopeless }) {
-			return errJudged
-		}
-		return nil
-	})
+	states, lost, err := awaitStates(limited, t.client, keys, judge)
 	switch {
-	case errors.Is(err, errJudged):
-	case limited.Err() == nil, ctx.Err() != nil:
-		return waitOutput{}, err
 	case lost != nil:
-		return waitOutput{}, lost // what was seen last says nothing any more
+		return waitOutput{}, lost
+	case err != nil && ctx.Err() != nil:
+		return waitOutput{}, err
 	}
 	out := waitOutput{Met: every(states), Workloads: []waitedFor{}}
 	for i, k := range keys {

@@ -175,13 +175,16 @@ const absence = 10 * time.Second
 func (r *restarting) await(ctx context.Context) error {
 	shown := newSteps(r.std)
 	var lost error
-	answered := time.Now()
+	var answered time.Time // last, before it was lost
 	err := untilSeen(ctx, r.client, func(all []api.Object, err error) bool {
 		if err != nil {
+			if lost == nil {
+				answered = time.Now()
+			}
 			lost = err
 			return time.Since(answered) > absence
 		}
-		lost, answered = nil, time.Now()
+		lost = nil
 		left := r.look(ctx, all)
 		shown.show(left)
 		return len(left) == 0 || r.givesUp(ctx)

@@ -78,37 +78,26 @@ func (s *settling) run(ctx context.Context, std streams, client *api.Client, p p
 	shown := newProgress(std.err)
 	var states []waitState
 	var lost error // why the controller does not answer any more
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		all, err := client.Workloads(ctx)
-		switch {
-		case err == nil:
-			states, lost = s.look(all), nil
-		case ctx.Err() != nil:
-		case errors.Is(err, api.ErrNotRunning):
-			lost = err // for a moment, while it is being replaced
-		default:
-			shown.clear()
-			return err
+	err := untilSeen(ctx, client, func(all []api.Object, no error) bool {
+		if lost = no; lost != nil {
+			return !passing(lost)
 		}
-		switch {
-		case lost == nil && every(states):
-			shown.clear()
-			return s.met(std, states)
-		case slices.ContainsFunc(states, func(st waitState) bool { return st.hopeless }):
-			shown.clear()
-			return s.tell(std, states, "will not be", "", func(st waitState) bool { return st.hopeless })
-		}
+		states = s.look(all)
 		shown.show(s.lines(states, all))
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			shown.clear()
-			if lost != nil || len(states) == 0 {
-				return p.explain(cmp.Or(lost, ctx.Err()))
-			}
-			return s.tell(std, states, "is not", fmt.Sprintf(" after %v", limit), func(st waitState) bool { return !st.met })
-		}
+		return decided(states)
+	})
+	shown.clear()
+	switch {
+	case lost != nil:
+		return p.explain(lost)
+	case err == nil && every(states):
+		return s.met(std, states)
+	case err == nil:
+		return s.tell(std, states, "will not be", "", func(st waitState) bool { return st.hopeless })
+	case len(states) == 0:
+		return p.explain(err)
 	}
+	return s.tell(std, states, "is not", fmt.Sprintf(" after %v", limit), func(st waitState) bool { return !st.met })
 }
 
 // look judges each.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"strings"
-	"time"
 
 	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/spec"
@@ -65,23 +63,3 @@ func whyLeft(o *api.Object) string {
 
 // isReady is what is waited for after a restart.
 var isReady = aim{condition: spec.CondReady, status: spec.True}
-
-// untilSeen looks at the workloads again and again, until seen says that this was
-// the last look. It is told what there is, or why the controller gave no answer.
-// The error is that of ctx.
-func untilSeen(ctx context.Context, client *api.Client, seen func([]api.Object, error) bool) error {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		all, err := client.Workloads(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if seen(all, err) {
-			return nil
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}

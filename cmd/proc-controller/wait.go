@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -198,12 +200,6 @@ func (a aim) unmet(o *api.Object, c spec.Condition) waitState {
 	return st
 }
 
-// The pauses between two looks.
-const (
-	firstLook = 20 * time.Millisecond
-	lastLook  = 250 * time.Millisecond
-)
-
 // run waits. What it has found true once is looked at again: all has to be true
 // at one moment.
 func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit time.Duration) error {
@@ -221,37 +217,52 @@ func (w *waiting) run(ctx context.Context, std streams, at *placeFlags, limit ti
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var lost error // why the controller does not answer any more
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		states := w.judge(keys, all)
-		switch {
-		case every(states):
-			for i, k := range keys {
-				fmt.Fprintf(std.out, "%s is %s\n", shortName(k), cmp.Or(states[i].as, w.until.String()))
-			}
-			return nil
-		case slices.ContainsFunc(states, func(st waitState) bool { return st.hopeless }):
-			return w.giveUp(std, keys, states)
+	states, lost, err := awaitStates(ctx, client, keys, w.until.judge)
+	switch {
+	case lost != nil:
+		return p.explain(lost)
+	case every(states):
+		for i, k := range keys {
+			fmt.Fprintf(std.out, "%s is %s\n", shortName(k), cmp.Or(states[i].as, w.until.String()))
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			if lost != nil {
-				return p.explain(lost) // what was seen last says nothing any more
-			}
-			return w.timedOut(std, keys, states, limit)
-		}
-		next, err := client.Workloads(ctx)
-		switch {
-		case err == nil:
-			all, lost = next, nil
-		case ctx.Err() != nil:
-		case errors.Is(err, api.ErrNotRunning):
-			lost = err // for a moment, while it is being replaced
-		default:
-			return err
-		}
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return w.timedOut(std, keys, states, limit)
+	case err != nil:
+		return err
 	}
+	return w.giveUp(std, keys, states)
+}
+
+// awaitStates looks at workloads until what is judged is met by each at one moment,
+// or can no longer be by one, or ctx ends, whose error it returns. judge is given nil
+// where there is none. Lost is why the controller gives no answer any more, so that
+// what was seen last says nothing; one that is being replaced is waited for.
+func awaitStates(ctx context.Context, client *api.Client, keys []spec.Key, judge func(*api.Object) waitState) (states []waitState, lost, err error) {
+	states = make([]waitState, len(keys))
+	for i := range states {
+		states[i].why = "the controller has not told of it yet"
+	}
+	err = untilSeen(ctx, client, func(all []api.Object, no error) bool {
+		if lost = no; lost != nil {
+			return !passing(lost)
+		}
+		for i, k := range keys {
+			states[i] = judge(lookUp(all, k))
+		}
+		return decided(states)
+	})
+	return states, lost, err
+}
+
+// passing says that a controller which gives no answer may do so again: it ends, is
+// being replaced, or has too much to do.
+func passing(err error) bool {
+	var no *api.Failure
+	if errors.As(err, &no) {
+		return no.Code >= http.StatusInternalServerError
+	}
+	return !errors.Is(err, fs.ErrPermission)
 }
 
 // keys are those that are waited for.
@@ -271,17 +282,9 @@ func (w *waiting) keys(all []api.Object) (keys []spec.Key) {
 	return keys
 }
 
-// judge looks at each.
-func (w *waiting) judge(keys []spec.Key, all []api.Object) []waitState {
-	states := make([]waitState, len(keys))
-	for i, k := range keys {
-		var found *api.Object
-		if j := slices.IndexFunc(all, func(o api.Object) bool { return o.Key() == k }); j >= 0 {
-			found = &all[j]
-		}
-		states[i] = w.until.judge(found)
-	}
-	return states
+// decided says that there is nothing more to wait for.
+func decided(states []waitState) bool {
+	return every(states) || slices.ContainsFunc(states, func(st waitState) bool { return st.hopeless })
 }
 
 func every(states []waitState) bool {
