@@ -8,8 +8,21 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// vanish takes in that an entry is not there any more.
-func (c *catalog) vanish(f *file, now time.Time) {
+// vanish takes in that entries are not there any more. What they held is taken
+// out of all of them first: else the content of one that vanishes too would, for
+// a moment, stand for a key that another one held before it, and be what is held.
+func (c *catalog) vanish(gone []*file, now time.Time) {
+	for _, f := range gone {
+		for k := range f.claims {
+			c.claims.drop(f, k)
+		}
+	}
+	for _, f := range gone {
+		c.remove(f, now)
+	}
+}
+
+func (c *catalog) remove(f *file, now time.Time) {
 	c.stopWaiting(f)
 	c.newDirs = c.deps.replace(f, nil) || c.newDirs
 	if len(f.claims) > 0 {
@@ -17,7 +30,21 @@ func (c *catalog) vanish(f *file, now time.Time) {
 	}
 	c.adopt(f, interpreted{}, now)
 	delete(c.files, f.name)
-	c.forget[f.path] = now.Add(c.holds.deleteHold)
+	c.forget[f.path] = orphan{at: now.Add(c.holds.deleteHold)}
+}
+
+// orphan is a path that the memory has and the directory has not.
+type orphan struct {
+	at time.Time // when it is forgotten, if it does not come back
+	// keys are what it held, where it had vanished before the first read.
+	keys []spec.Key
+}
+
+// found tells whether all that it held is somewhere else now. Then it was
+// renamed, or taken apart.
+func (o orphan) found(c claims) bool {
+	elsewhere := func(k spec.Key) bool { return len(c[k]) > 0 }
+	return len(o.keys) > 0 && !slices.ContainsFunc(o.keys, func(k spec.Key) bool { return !elsewhere(k) })
 }
 
 // hold gives the entry of a held key the time that it is held until.
@@ -87,8 +114,8 @@ func (c *catalog) prune(now time.Time) {
 			c.forgetNow(c.places.path(name))
 		}
 	}
-	for path, at := range c.forget {
-		if !c.holds.suspended && !now.Before(at) {
+	for path, o := range c.forget {
+		if o.found(c.claims) || !c.holds.suspended && !now.Before(o.at) {
 			c.forgetNow(path)
 		}
 	}
