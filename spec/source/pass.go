@@ -189,7 +189,7 @@ func (s *Source) settleDirectory(now time.Time) {
 }
 
 // forgetOrphans lets go, in time, of remembered files that were not there at
-// the first read: at once, should all that they held be found in others.
+// the first read, as of those that vanish after it.
 func (s *Source) forgetOrphans(now time.Time) {
 	for path, content := range s.memory {
 		if s.cat.files[filepath.Base(path)] != nil && filepath.Dir(path) == s.options.Dir {

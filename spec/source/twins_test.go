@@ -56,10 +56,10 @@ func TestDirectoryThatComesBackBitByBit(t *testing.T) {
 	}
 }
 
-// What a file held that was renamed while no controller ran is forgotten as soon
-// as it is found elsewhere, and not only after the hold: the directory may be gone
-// when the next controller comes, which would take the one for a twin of the
-// other.
+// What a file held that was renamed, or taken apart, while no controller ran is
+// forgotten as soon as something of it is found elsewhere, and not only after the
+// hold: the directory may be gone when the next controller comes, which would take
+// the one for a twin of the other.
 func TestMemoryForgetsANameFromBefore(t *testing.T) {
 	dir, m := newDir(t), newMemory()
 	before := func(name, content string) string {
@@ -67,18 +67,31 @@ func TestMemoryForgetsANameFromBefore(t *testing.T) {
 		m.Remember(path, []byte(content))
 		return path
 	}
-	whole := before("a.yaml", manifest("x", "1")+"---\n"+manifest("other-key", "1"))
-	part := before("b.yaml", manifest("x", "1")+"---\n"+manifest("gone", "1"))
+	moved := before("a.yaml", manifest("x", "1")+"---\n"+manifest("other-key", "1"))
+	gone := before("b.yaml", manifest("gone", "1"))
 	r := start(t, dir, remembering(m), holding(time.Hour))
 	r.complete()
+	if !m.has(moved) || !m.has(gone) {
+		t.Error("something is forgotten that has been found nowhere")
+	}
 	r.write("c.yaml", manifest("x", "2"))
 	r.arg("x", "2")
-	if !m.has(whole) || !m.has(part) {
-		t.Error("something is forgotten of which not all has been found")
-	}
-	r.write("d.yaml", manifest("other-key", "2"))
-	eventually(t, "all found, and the old name forgotten", func() bool { return !m.has(whole) })
-	if !m.has(part) {
+	eventually(t, "the old name forgotten", func() bool { return !m.has(moved) })
+	if !m.has(gone) {
 		t.Error("forgotten before it is believed to be gone")
 	}
+}
+
+// The same while a controller runs, though something of it is held.
+func TestMemoryForgetsWhatIsTakenApart(t *testing.T) {
+	dir, m := newDir(t), newMemory()
+	r := start(t, dir, remembering(m), holding(time.Hour))
+	r.write("a.yaml", manifest("x", "1")+"---\n"+manifest("gone", "1"))
+	r.wants("x", "gone")
+	r.remove("a.yaml")
+	r.held("x")
+	r.write("b.yaml", manifest("x", "2"))
+	r.arg("x", "2")
+	eventually(t, "the old name forgotten", func() bool { return !m.has(filepath.Join(dir, "a.yaml")) })
+	r.held("gone")
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,23 +29,23 @@ func (c *catalog) remove(f *file, now time.Time) {
 	if len(f.claims) > 0 {
 		c.left[f.name] = f.claims
 	}
+	c.forget[f.path] = orphan{at: now.Add(c.holds.deleteHold), keys: slices.Collect(maps.Keys(f.claims))}
 	c.adopt(f, interpreted{}, now)
 	delete(c.files, f.name)
-	c.forget[f.path] = orphan{at: now.Add(c.holds.deleteHold)}
 }
 
 // orphan is a path that the memory has and the directory has not.
 type orphan struct {
-	at time.Time // when it is forgotten, if it does not come back
-	// keys are what it held, where it had vanished before the first read.
-	keys []spec.Key
+	at   time.Time  // when it is forgotten, if it does not come back
+	keys []spec.Key // what it held
 }
 
-// found tells whether all that it held is somewhere else now. Then it was
-// renamed, or taken apart.
-func (o orphan) found(c claims) bool {
-	elsewhere := func(k spec.Key) bool { return len(c[k]) > 0 }
-	return len(o.keys) > 0 && !slices.ContainsFunc(o.keys, func(k spec.Key) bool { return !elsewhere(k) })
+// moved tells whether something of what it held is in another file now. Then the
+// memory is to let go of it at once: a controller that found the directory gone
+// would take it for a twin of that file, and what it says may be old. Nothing is
+// stopped for that: where the directory is gone, nothing is known to be unwanted.
+func (o orphan) moved(c claims) bool {
+	return slices.ContainsFunc(o.keys, func(k spec.Key) bool { return len(c[k]) > 0 })
 }
 
 // hold gives the entry of a held key the time that it is held until.
@@ -108,14 +109,12 @@ func (c *catalog) prune(now time.Time) {
 	for name, claims := range c.left {
 		if !c.holdsAny(claims) {
 			delete(c.left, name)
-			// Another file has what it held, or it is believed to be gone. Should
-			// the directory go away now, the next controller must not take an old
-			// file, which would count as the first, for one of two.
+			// Another file has what it held, or it is believed to be gone.
 			c.forgetNow(c.places.path(name))
 		}
 	}
 	for path, o := range c.forget {
-		if o.found(c.claims) || !c.holds.suspended && !now.Before(o.at) {
+		if o.moved(c.claims) || !c.holds.suspended && !now.Before(o.at) {
 			c.forgetNow(path)
 		}
 	}
