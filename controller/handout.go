@@ -138,6 +138,7 @@ func (l *loop) started(a Action, in *observe.Instance, err error) {
 		e := StartFailed{Key: a.Key, Token: a.Token, Hash: a.Entry.Hash, At: time.Now(), Planned: l.stoppedInStart(a)}
 		e.Reason, e.Message, e.Sent = startError(err)
 		l.note(e)
+		l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithFailedStart(e.Token, e.At) })
 		return
 	}
 	l.change(func(s observe.Snapshot) observe.Snapshot { return s.WithStarted(in) })

@@ -174,12 +174,17 @@ func (r InstanceRecord) ended(k spec.Key) *observe.Instance {
 }
 
 // isNew says that an instance was not known: neither from the history nor as a
-// start of ours whose outcome is still on its way.
+// start of ours whose outcome is still on its way. One that has ended while the
+// scan was under way, as that of a failed start, is one only if the next scan finds
+// that something is left of it.
 func (l *loop) isNew(in *observe.Instance) bool {
 	k := l.world.History.Of(in.Key)
 	if r := k.instance(in.ID); r != nil {
 		_, watched := l.mains[in.LastMain]
 		return in.Live() && !watched // from the ledger
+	}
+	if in.EndedAt.After(l.world.Observed.Began) {
+		return false
 	}
 	return k == nil || !slices.ContainsFunc(k.Starting, func(s StartAsked) bool { return s.Token == in.ID.Token() })
 }

@@ -47,6 +47,16 @@ func (s Snapshot) WithExit(e Exit) Snapshot {
 	return s
 }
 
+// WithFailedStart notes that a start has failed, and that its process was ended:
+// a scan may have shown it while it was waited for. Nobody else tells of that end.
+func (s Snapshot) WithFailedStart(token string, at time.Time) Snapshot {
+	i := slices.IndexFunc(s.Instances, func(in *Instance) bool { return in.Live() && in.ID.Token() == token })
+	if i < 0 {
+		return s
+	}
+	return s.WithExit(Exit{Ident: s.Instances[i].Main.Ident, At: at})
+}
+
 // WithoutInstance drops an instance.
 func (s Snapshot) WithoutInstance(id spec.Instance) Snapshot {
 	at := slices.IndexFunc(s.Instances, func(in *Instance) bool { return in.ID == id })

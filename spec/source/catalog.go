@@ -24,7 +24,7 @@ type catalog struct {
 	fresh   int // keys that vanished in the step under way
 	// left is what vanished files held, by name, while a key of it is held.
 	left   map[string]map[spec.Key]*spec.Entry
-	forget map[string]time.Time
+	forget map[string]orphan
 	report report
 
 	complete         bool
@@ -45,7 +45,7 @@ func newCatalog(at places, memory Memory, deleteHold time.Duration) *catalog {
 		order:   order{dependents: make(map[spec.Key]struct{})},
 		holds:   holds{keys: make(map[spec.Key]hold), deleteHold: deleteHold},
 		left:    make(map[string]map[spec.Key]*spec.Entry),
-		forget:  make(map[string]time.Time),
+		forget:  make(map[string]orphan),
 		report:  newReport(),
 	}
 }

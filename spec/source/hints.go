@@ -2,6 +2,7 @@ package source
 
 import (
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -65,11 +66,13 @@ func (s *Source) look(names []string, now time.Time) {
 			s.pass(now)
 			return
 		}
+		var gone []*file
 		for _, name := range names {
-			if f := s.cat.files[name]; f != nil && f.pass == 0 {
-				s.cat.vanish(f, now)
+			if f := s.cat.files[name]; f != nil && f.pass == 0 && !slices.Contains(gone, f) {
+				gone = append(gone, f)
 			}
 		}
+		s.cat.vanish(gone, now)
 	}
 	s.finish(now)
 }

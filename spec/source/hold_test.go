@@ -46,9 +46,11 @@ func TestHolds(t *testing.T) {
 		return c
 	}
 	vanish := func(c *catalog, when time.Time, names ...string) {
+		var gone []*file
 		for _, n := range names {
-			c.vanish(c.files[n+".yaml"], when)
+			gone = append(gone, c.files[n+".yaml"])
 		}
+		c.vanish(gone, when)
 		c.settle(when)
 	}
 	want := func(t *testing.T, c *catalog, until map[string]time.Time) {

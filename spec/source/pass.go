@@ -184,19 +184,24 @@ func (s *Source) settleDirectory(now time.Time) {
 	s.dev = s.found.dev
 	s.cat.report.directory(s.options.Dir, nil)
 	s.forgetOrphans(now)
-	for _, f := range gone {
-		s.cat.vanish(f, now)
-	}
+	s.cat.vanish(gone, now)
 	s.cat.resume(now)
 }
 
 // forgetOrphans lets go, in time, of remembered files that were not there at
-// the first read.
+// the first read, as of those that vanish after it.
 func (s *Source) forgetOrphans(now time.Time) {
-	for path := range s.memory {
-		if s.cat.files[filepath.Base(path)] == nil || filepath.Dir(path) != s.options.Dir {
-			s.cat.forget[path] = now.Add(s.options.DeleteHold)
+	for path, content := range s.memory {
+		if s.cat.files[filepath.Base(path)] != nil && filepath.Dir(path) == s.options.Dir {
+			continue
 		}
+		o := orphan{at: now.Add(s.options.DeleteHold)}
+		for _, d := range spec.Decode(path, content) {
+			if d.Object != nil {
+				o.keys = append(o.keys, d.Key)
+			}
+		}
+		s.cat.forget[path] = o
 	}
 }
 

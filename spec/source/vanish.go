@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -8,16 +9,43 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// vanish takes in that an entry is not there any more.
-func (c *catalog) vanish(f *file, now time.Time) {
+// vanish takes in that entries are not there any more. What they held is taken
+// out of all of them first: else the content of one that vanishes too would, for
+// a moment, stand for a key that another one held before it, and be what is held.
+func (c *catalog) vanish(gone []*file, now time.Time) {
+	for _, f := range gone {
+		for k := range f.claims {
+			c.claims.drop(f, k)
+		}
+	}
+	for _, f := range gone {
+		c.remove(f, now)
+	}
+}
+
+func (c *catalog) remove(f *file, now time.Time) {
 	c.stopWaiting(f)
 	c.newDirs = c.deps.replace(f, nil) || c.newDirs
 	if len(f.claims) > 0 {
 		c.left[f.name] = f.claims
 	}
+	c.forget[f.path] = orphan{at: now.Add(c.holds.deleteHold), keys: slices.Collect(maps.Keys(f.claims))}
 	c.adopt(f, interpreted{}, now)
 	delete(c.files, f.name)
-	c.forget[f.path] = now.Add(c.holds.deleteHold)
+}
+
+// orphan is a path that the memory has and the directory has not.
+type orphan struct {
+	at   time.Time  // when it is forgotten, if it does not come back
+	keys []spec.Key // what it held
+}
+
+// moved tells whether something of what it held is in another file now. Then the
+// memory is to let go of it at once: a controller that found the directory gone
+// would take it for a twin of that file, and what it says may be old. Nothing is
+// stopped for that: where the directory is gone, nothing is known to be unwanted.
+func (o orphan) moved(c claims) bool {
+	return slices.ContainsFunc(o.keys, func(k spec.Key) bool { return len(c[k]) > 0 })
 }
 
 // hold gives the entry of a held key the time that it is held until.
@@ -81,14 +109,12 @@ func (c *catalog) prune(now time.Time) {
 	for name, claims := range c.left {
 		if !c.holdsAny(claims) {
 			delete(c.left, name)
-			// Another file has what it held, or it is believed to be gone. Should
-			// the directory go away now, the next controller must not take an old
-			// file, which would count as the first, for one of two.
+			// Another file has what it held, or it is believed to be gone.
 			c.forgetNow(c.places.path(name))
 		}
 	}
-	for path, at := range c.forget {
-		if !c.holds.suspended && !now.Before(at) {
+	for path, o := range c.forget {
+		if o.moved(c.claims) || !c.holds.suspended && !now.Before(o.at) {
 			c.forgetNow(path)
 		}
 	}
