@@ -139,3 +139,30 @@ func ascii(b []byte) bool {
 	}
 	return true
 }
+
+// Add gives object with a member at its end, without looking whether there is one of
+// that name already. What is no object becomes one.
+func Add(object, value json.RawMessage, name string) json.RawMessage {
+	end := bytes.LastIndexByte(object, '}')
+	if end < 0 {
+		return Set(nil, value, name)
+	}
+	out := make([]byte, 0, len(object)+len(name)+len(value)+4)
+	out = append(out, bytes.TrimRight(object[:end], " \t\r\n")...)
+	return append(appendMember(out, AppendText(nil, name), value), '}')
+}
+
+// Without gives a copy of object without the members of these names.
+func Without(object json.RawMessage, names ...string) json.RawMessage {
+	out := append(make([]byte, 0, len(object)), '{')
+next:
+	for name, value := range Members(object) {
+		for _, n := range names {
+			if sameName(name, n) {
+				continue next
+			}
+		}
+		out = appendMember(out, name, value)
+	}
+	return append(out, '}')
+}
