@@ -86,6 +86,14 @@ func Named(name string) *Client {
 	return Catalog[i]
 }
 
+// Comment begins a comment in the file of a client.
+func (c *Client) Comment() string {
+	if _, json := c.syntax.(jsonText); json {
+		return "//"
+	}
+	return "#"
+}
+
 // wayIn is where entries are in a file.
 func (c *Client) wayIn(root *node) []string {
 	if c.Name == "opencode" && isServerMap(root.get("mcp", "servers")) {

@@ -9,6 +9,8 @@ type Record struct {
 	File   string `json:"file"`
 	// Created says that the file was not there before.
 	Created bool `json:"created,omitempty"`
+	// Folder says that its directory was not there before.
+	Folder bool `json:"folder,omitempty"`
 	// Start is what a blank file was given to begin with.
 	Start string `json:"start,omitempty"`
 	// Containers are the objects that entries were put into, by the way there.
