@@ -128,12 +128,12 @@ func (ch *change) set(e *Entry) (err error) {
 		ch.Text, err = ch.client.syntax.put(ch.Text, ch.way, e.Name, e.value, ch.Record)
 	case there.holds(e.value):
 		ch.Outcomes[e.Name] = Same
-		if owned != nil && owned.is(there.canonical()) {
+		if owned != nil && owned.is(there) {
 			owned.Value, owned.Former = wanted, ""
 		}
 	case owned == nil:
 		ch.Outcomes[e.Name] = Foreign
-	case !owned.is(there.canonical()) && !ch.force:
+	case !owned.is(there) && !ch.force:
 		ch.Outcomes[e.Name] = Edited
 	default:
 		owned.Value, owned.Former = wanted, ""
@@ -167,7 +167,7 @@ func (c *Client) Strip(data []byte, r *Record, names []string, force bool) (*Cha
 		case there == nil:
 			ch.Outcomes[name] = Removed
 			delete(ch.Record.Entries, name)
-		case !owned.is(there.canonical()) && !force:
+		case !owned.is(there) && !force:
 			ch.Outcomes[name] = Edited
 		default:
 			ch.Outcomes[name] = Removed

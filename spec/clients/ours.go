@@ -16,7 +16,7 @@ func (r *Record) Ours(data []byte) map[string]bool {
 	ours := map[string]bool{}
 	entries := root.get(c.wayIn(root)...)
 	for name, o := range r.Entries {
-		if there := entries.get(name); there != nil && o.is(there.canonical()) {
+		if there := entries.get(name); there != nil && o.is(there) {
 			ours[name] = true
 		}
 	}

@@ -38,8 +38,40 @@ type Owned struct {
 }
 
 // is says that a value is what was written, as far as that can be known.
-func (o *Owned) is(canonical string) bool {
-	return canonical == o.Value || o.Former != "" && canonical == o.Former
+func (o *Owned) is(there *node) bool {
+	return there.wasWritten(o.Value) || o.Former != "" && there.wasWritten(o.Former)
+}
+
+// wasWritten says that a value is one in canonical form, but for members that say
+// nothing: clients that write their file anew add them.
+func (n *node) wasWritten(canonical string) bool {
+	if n.canonical() == canonical {
+		return true
+	}
+	was, err := parseJSON([]byte(canonical))
+	return err == nil && n.holds(was) && n.addsNothing(was)
+}
+
+func (n *node) addsNothing(to *node) bool {
+	for _, m := range n.members {
+		if was := to.get(m.name); was != nil && !m.value.addsNothing(was) || was == nil && !m.value.hollow() {
+			return false
+		}
+	}
+	return true
+}
+
+// hollow says that a value is that of a setting that is not set.
+func (n *node) hollow() bool {
+	switch n.kind {
+	case null:
+		return true
+	case truth:
+		return n.raw == "false"
+	case text:
+		return n.raw == ""
+	}
+	return n.kind != number && len(n.members)+len(n.items) == 0
 }
 
 func key(way []string) string { return strings.Join(way, "/") }
