@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/proc-controller/proc-controller/spec"
 )
 
 // maxYAMLNodes bounds what aliases can make of a file.
@@ -31,26 +33,28 @@ func parseYAML(data []byte) (*node, error) {
 }
 
 // yamlDocument gives the value of the only document; nil of a blank file.
-func yamlDocument(data []byte) (*yaml.Node, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, byteOrderMark)))
+func yamlDocument(data []byte) (root *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library panics where it meets its own mistakes
+			root, err = nil, fmt.Errorf("cannot parse it: %v", r)
+		}
+	}()
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, yamlError(err)
+		return nil, spec.SyntaxError(data, err)
 	}
 	switch err := dec.Decode(&more); {
 	case err == nil:
 		return nil, fmt.Errorf("line %d: a second document begins", more.Line)
 	case !errors.Is(err, io.EOF):
-		return nil, yamlError(err)
+		return nil, spec.SyntaxError(data, err)
 	}
 	return doc.Content[0], nil
-}
-
-func yamlError(err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
 // fromYAML reads a value, and counts down what may still be read.
