@@ -96,7 +96,7 @@ func TestDecodeTakesEveryField(t *testing.T) {
 				TCPSocket:     &TCPSocketAction{"8080", "::1"},
 				PeriodSeconds: 10, TimeoutSeconds: 1, SuccessThreshold: 1, FailureThreshold: 3,
 			},
-			MCP:       &MCP{TransportSSE, "http", "/events", ProtocolLegacy},
+			MCP:       &MCP{Transport: TransportSSE, Port: "http", Path: "/events", Protocol: ProtocolLegacy},
 			DependsOn: []Dependency{{KindMCPServer, "db", DependencyStarted, OnRestartRestart}},
 			Strategy:  Strategy{BlueGreen, 30}, Lifecycle: Lifecycle{&Hook{Exec: &ExecAction{[]string{"flush"}}}},
 			SuccessExitCodes: []int32{143}, Logs: Logs{"1Mi", new(int32(1))},

@@ -18,6 +18,9 @@ type ServerEndpoint struct {
 	Type Transport
 	// URL is empty where it is not known; the server is then not in the file.
 	URL string
+	// TokenFile holds the token that the server wants to see; empty where it wants
+	// none. A path that is relative counts from Dir.
+	TokenFile, Dir string
 }
 
 // loopback begins the URL of whatever runs on this machine.
@@ -41,12 +44,16 @@ func (m *MCP) Endpoint(name string, ports PortMap) (ServerEndpoint, bool) {
 	if m.Transport == TransportSSE {
 		path = "/sse"
 	}
+	typ := cmp.Or(m.Transport, TransportHTTP)
+	if m.IsStdio() {
+		typ = TransportHTTP // which its bridge speaks
+	}
 	port, ok := m.port(ports)
-	return ServerEndpoint{
-		Name: name,
-		Type: cmp.Or(m.Transport, TransportHTTP),
-		URL:  loopback + strconv.Itoa(int(port)) + cmp.Or(m.Path, path),
-	}, ok
+	e := ServerEndpoint{Name: name, Type: typ, URL: loopback + strconv.Itoa(int(port)) + cmp.Or(m.Path, path)}
+	if m.Auth != nil {
+		e.TokenFile = m.Auth.TokenFile
+	}
+	return e, ok
 }
 
 // port is the one that is meant: by number, by name, or by its default.
@@ -75,18 +82,30 @@ type mcpConfig struct {
 }
 
 type mcpConfigServer struct {
-	Type Transport `json:"type"`
-	URL  string    `json:"url"`
+	Type    Transport         `json:"type"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers,omitempty"`
 }
 
+// How a token is shown (RFC 6750, 2.1).
+const (
+	authorization = "Authorization"
+	bearer        = "Bearer "
+)
+
 // EncodeMCPConfig gives the content of the file: the same for the same servers,
-// in any order.
-func EncodeMCPConfig(servers []ServerEndpoint) []byte {
+// in any order. Tokens are those of the servers that want one, by name.
+func EncodeMCPConfig(servers []ServerEndpoint, tokens map[string]string) []byte {
 	c := mcpConfig{map[string]mcpConfigServer{}}
 	for _, s := range servers {
-		if s.URL != "" {
-			c.MCPServers[s.Name] = mcpConfigServer{s.Type, s.URL}
+		if s.URL == "" {
+			continue
 		}
+		entry := mcpConfigServer{Type: s.Type, URL: s.URL}
+		if token := tokens[s.Name]; token != "" {
+			entry.Headers = map[string]string{authorization: bearer + token}
+		}
+		c.MCPServers[s.Name] = entry
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -111,4 +130,20 @@ func WithKnown(servers []ServerEndpoint, content []byte) []ServerEndpoint {
 		}
 	}
 	return servers
+}
+
+// KnownTokens gives the tokens in the content of a file, by the name of the
+// server.
+func KnownTokens(content []byte) map[string]string {
+	var c mcpConfig
+	tokens := map[string]string{}
+	if json.Unmarshal(content, &c) != nil {
+		return tokens
+	}
+	for name, s := range c.MCPServers {
+		if token, ok := strings.CutPrefix(s.Headers[authorization], bearer); ok {
+			tokens[name] = token
+		}
+	}
+	return tokens
 }

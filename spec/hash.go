@@ -22,7 +22,8 @@ func (h Hash) valid() bool {
 const hashBytes = 8
 
 // neverRestarts are the fields whose change acts on what runs already, or on
-// the next start only. They are not in the hash.
+// the next start only. They are not in the hash, with one exception: the mcp of a
+// stdio server, whose bridge takes it in when it starts (see appendStdio).
 var neverRestarts = []string{
 	"replicas",
 	"suspend",
@@ -80,6 +81,7 @@ func HashOf(o *Object, files map[string][]byte) Hash {
 			buf = buf[:mark]
 		}
 	}
+	buf = appendStdio(buf, &o.Spec)
 	for _, f := range o.FileSources() {
 		// A missing optional file is the same as an empty one.
 		if content := files[f.Path]; len(content) > 0 {

@@ -54,6 +54,8 @@ func TestGoldenHashes(t *testing.T) {
 		"minimal": "{apiVersion: proc-controller.dev/v1alpha1, kind: Agent, metadata: {name: a}, spec: {command: [a]}}",
 		"user":    "{apiVersion: proc-controller.dev/v1alpha1, kind: Agent, metadata: {name: a}, spec: {command: [a], user: nobody}}",
 		"agent":   agentManifest,
+		"stdio":   stdioManifest("{transport: stdio}"),
+		"alone":   stdioManifest("{transport: stdio, sharing: PerSession, protocol: Modern, path: /x, auth: {tokenFile: a}}"),
 	}
 	for name, m := range manifests {
 		got := string(HashOf(decodeOne(t, m), hashFiles))

@@ -93,9 +93,15 @@ type TCPSocketAction struct {
 	Host string `json:"host,omitempty"`
 }
 
-// MCP is how an MCP server is spoken to.
+// MCP is how an MCP server is spoken to. Of spec.mcp of a stdio server any change
+// restarts.
 type MCP struct {
-	// Transport is how the messages travel. Default http.
+	// Transport is how the messages travel: http, sse, or stdio for a server that
+	// speaks over its standard input and output, which the controller then offers at
+	// a URL. Default http.
+	//
+	// With stdio the main process is a bridge, the program of the controller itself,
+	// and Command is its child.
 	Transport Transport `json:"transport,omitempty"`
 	// Port is the name of a declared port, or a number. Default: the only one, or the
 	// one named http, or the one without a name.
@@ -106,15 +112,51 @@ type MCP struct {
 	Path string `json:"path,omitempty"`
 	// Protocol is the era of MCP that the server is spoken to in. Default Auto.
 	Protocol Protocol `json:"protocol,omitempty"`
+	// Sharing says how many sessions one process of a stdio server serves. Default
+	// Shared.
+	Sharing Sharing `json:"sharing,omitempty"`
+	// MaxSessions is how many processes of a stdio server there may be at a time with
+	// sharing: PerSession. Default 16.
+	MaxSessions int32 `json:"maxSessions,omitempty"`
+	// IdleTimeout is how long a session with a stdio server lives without a request
+	// and without a stream that is open. Default 30m.
+	IdleTimeout Duration `json:"idleTimeout,omitempty"`
+	// Auth says what the clients of a stdio server have to show. Default: nothing,
+	// and whoever can connect to 127.0.0.1 may use the server.
+	Auth *MCPAuth `json:"auth,omitempty"`
 }
+
+// Sharing says how many sessions one process of a stdio server serves.
+type Sharing string
+
+// Shared: one process serves all sessions, and asks its clients nothing.
+// PerSession: each session has a process of its own, which may ask its client.
+const (
+	SharingShared     Sharing = "Shared"
+	SharingPerSession Sharing = "PerSession"
+)
+
+// MCPAuth is what the clients of a stdio server have to show.
+type MCPAuth struct {
+	// TokenFile holds the token that clients send as "Authorization: Bearer TOKEN";
+	// relative to the manifest's directory, or under ~. Others must not be able to
+	// read it. It is read again when it changes.
+	TokenFile string `json:"tokenFile"`
+}
+
+// IsStdio says that the server speaks over its standard input and output, and is
+// started behind a bridge.
+func (m *MCP) IsStdio() bool { return m != nil && m.Transport == TransportStdio }
 
 // Transport is how the messages of MCP travel.
 type Transport string
 
-// http is Streamable HTTP, sse is HTTP+SSE of 2024-11-05.
+// http is Streamable HTTP, sse is HTTP+SSE of 2024-11-05, stdio is standard input
+// and output.
 const (
-	TransportHTTP Transport = "http"
-	TransportSSE  Transport = "sse"
+	TransportHTTP  Transport = "http"
+	TransportSSE   Transport = "sse"
+	TransportStdio Transport = "stdio"
 )
 
 // Protocol is the era of MCP that a server is spoken to in.

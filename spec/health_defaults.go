@@ -104,9 +104,10 @@ func (s *Spec) defaultHealth() {
 // paths, and the probes that mcp and a2a stand for. Done twice it is the same
 // as once. Nothing that s points to is written to.
 func (s *Spec) complete() {
+	s.implyPort()
 	port := s.mainPort()
 	if s.MCP != nil {
-		s.MCP = s.MCP.completed(&MCP{}, port)
+		s.MCP = s.MCP.completed(&MCP{}, port).bridged()
 	}
 	if s.A2A != nil {
 		s.A2A = s.A2A.completed(&A2A{}, port)

@@ -74,6 +74,7 @@ const (
 	ReasonPreStop           Reason = "PreStop"           // a hook was done before a stop
 	ReasonPreStopFailed     Reason = "PreStopFailed"     // which goes on all the same
 	ReasonLooksLikeStdio    Reason = "LooksLikeStdio"    // exits at end-of-file, at once
+	ReasonServerFinding     Reason = "ServerFinding"     // a stdio server does what its protocol forbids
 	ReasonDependencyMissing Reason = "DependencyMissing" // no manifest names it
 	ReasonDependencyCycle   Reason = "DependencyCycle"
 	ReasonDependencyEndless Reason = "DependencyNeverCompletes" // condition Completed of what is always restarted
@@ -96,7 +97,8 @@ const (
 	ReasonWrapperFailed    Reason = "WrapperFailed" // in a scope; the program may have run
 	ReasonLimitsNotApplied Reason = "LimitsNotApplied"
 	ReasonLogFile          Reason = "LogFileFailed"
-	ReasonMCPConfig        Reason = "MCPConfigFailed" // the file with the endpoints of its servers cannot be written
+	ReasonMCPConfig        Reason = "MCPConfigFailed"  // the file with the endpoints of its servers cannot be written
+	ReasonTokenFile        Reason = "TokenFileRefused" // of a stdio server
 	ReasonUserUnknown      Reason = "UserUnknown"
 	ReasonUserRefused      Reason = "UserRefused" // only root can start as another user
 )

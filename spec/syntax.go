@@ -49,6 +49,13 @@ func parseYAML(data []byte) (root *yaml.Node, err error) {
 	return root, nil
 }
 
+// SyntaxError is an error of the YAML library about a text, with the line and the
+// column, and in plain words.
+func SyntaxError(data []byte, err error) error {
+	line, column, message := explainSyntax(data, err)
+	return fmt.Errorf("line %d, column %d: %s", line, column, message)
+}
+
 // explainSyntax finds the place of a syntax error and says what is probably
 // wrong there. Line and column count from 1 in the document.
 func explainSyntax(data []byte, err error) (line, column int, message string) {

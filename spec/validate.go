@@ -42,6 +42,7 @@ func problemsOf(o *Object) []problem {
 	c.resources(&o.Spec)
 	c.probes(&o.Spec)
 	c.protocols(o)
+	c.stdio(o)
 	c.hooks(&o.Spec)
 	c.dependencies(o)
 	c.strategy(&o.Spec)
@@ -109,9 +110,11 @@ func (c *checker) arguments(args []string, where fieldPath) {
 }
 
 // path checks what ResolvePath would refuse.
-func (c *checker) path(p string, where ...any) {
+func (c *checker) path(p string, where ...any) { c.pathAt(p, at(where...)) }
+
+func (c *checker) pathAt(p string, where fieldPath) {
 	if strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/") {
-		c.failf(at(where...), "%q: only ~/ is the home directory; write another user's in full", p)
+		c.failf(where, "%q: only ~/ is the home directory; write another user's in full", p)
 	}
 }
 

@@ -28,6 +28,7 @@ func (c *checker) probe(s *Spec, p *Probe, where fieldPath) {
 		c.portOf(s, a.Port, where.under("tcpSocket", "port"))
 	}
 	c.endpoint(s, p.MCP.endpoint(), s.MCP.endpoint(), where.under("mcp"))
+	c.stdioProbe(s, p.MCP, where.under("mcp"))
 	c.endpoint(s, p.A2A.endpoint(), s.A2A.endpoint(), where.under("a2a"))
 	c.timing(p, where)
 }

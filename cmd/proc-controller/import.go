@@ -22,25 +22,28 @@ import (
 const secretsDir = ".secrets"
 
 // newImport is the verb that makes manifests of the configuration of others.
-func newImport(std streams) *cobra.Command {
+func newImport(std streams, at *placeFlags) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "import FILE... [--to DIR]",
-		Short: "Make manifests of an mcp.json, a claude_desktop_config.json or a Procfile",
-		Long: `Make manifests of what another program has been told to run: the mcpServers of
-Claude Desktop, Claude Code, Cursor and others, the servers of VS Code's mcp.json
-(with comments), or the lines of a Procfile; - is standard input.
+		Short: "Make manifests of what a client, the MCP registry or a Procfile says",
+		Long: `Make manifests of what another program has been told to run: the configuration of
+Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Codex, Gemini CLI, Goose
+or OpenCode, a server.json of the MCP registry, or the lines of a Procfile; - is
+standard input.
 
 They are printed, or with --to DIR written there, one file each; a file that is
 there already is never touched. Secrets do not get into a manifest: where a value
 looks like one, the manifest names a file in DIR/` + secretsDir + ` (0600), which --to
 writes, too. Literal paths and ${VARIABLES} are translated.
 
-What a manifest cannot say is said on standard error, and as a comment: servers
-that are only a URL, values that a client would ask for, servers that speak over
-standard input and need to be told to listen.`,
+A server that speaks over standard input and output runs as it is, with
+mcp: {transport: stdio}. What a manifest cannot say is said on standard error, and
+as a comment: servers that are only a URL, values that a client would ask for. What
+"` + program + ` export" has put into the file is left out.`,
 		Example: `  proc-controller import ~/.config/Claude/claude_desktop_config.json
   proc-controller import .vscode/mcp.json --to ~/.config/proc-controller/manifests
+  proc-controller import ~/.codex/config.toml ~/.config/goose/config.yaml
   proc-controller import Procfile | proc-controller validate -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -48,18 +51,18 @@ standard input and need to be told to listen.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return importFiles(std, args, to) },
+		RunE: func(_ *cobra.Command, args []string) error { return importFiles(std, at, args, to) },
 	}
 	cmd.Flags().StringVar(&to, "to", "", "write the manifests into `DIR`")
 	return cmd
 }
 
 // importFiles makes all manifests before it writes the first.
-func importFiles(std streams, files []string, to string) error {
+func importFiles(std streams, at *placeFlags, files []string, to string) error {
 	var all []clients.Workload
 	taken := map[string]bool{}
 	for _, file := range files {
-		workloads, notes, err := importFile(std, file, taken)
+		workloads, notes, err := importFile(std, at, file, taken)
 		if err != nil {
 			return err
 		}
@@ -101,7 +104,7 @@ func tellNotes(std streams, all []clients.Workload) {
 }
 
 // importFile reads one file.
-func importFile(std streams, file string, taken map[string]bool) ([]clients.Workload, []string, error) {
+func importFile(std streams, at *placeFlags, file string, taken map[string]bool) ([]clients.Workload, []string, error) {
 	data, err := readImport(std, file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot import %s: %v", file, cause(err))
@@ -119,6 +122,7 @@ func importFile(std streams, file string, taken map[string]bool) ([]clients.Work
 	}
 	return c.Workloads(clients.Options{
 		Folder: clients.Folder(filepath.ToSlash(abs)), Secrets: secretsDir, Taken: taken,
+		Ours: oursIn(at, abs, data),
 	})
 }
 
@@ -138,9 +142,9 @@ func readImport(std streams, file string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxManifest))
-	if err == nil && len(data) == maxManifest {
-		err = errors.New("it has more than 1 MiB")
+	data, err := io.ReadAll(io.LimitReader(in, maxClientFile))
+	if err == nil && len(data) == maxClientFile {
+		err = errors.New("it has more than 32 MiB")
 	}
 	return data, err
 }

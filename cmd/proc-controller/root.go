@@ -22,6 +22,9 @@ func execute(args []string, std streams) int {
 		std.say(err)
 		return exitCode(err)
 	}
+	if isBridge(args) {
+		return bridgeServer(args, std)
+	}
 	if part := withPart(args); part != nil {
 		err := part(std)
 		std.say(err)
@@ -86,7 +89,8 @@ together with everything that it has started.`,
 		newUpgrade(std, &at),
 		newSchema(std),
 		newWith(std, &at),
-		newImport(std),
+		newImport(std, &at),
+		newExport(std, &at),
 		newInstall(std, &at),
 		newUninstall(std, &at),
 		newMCP(std, &at),

@@ -24,7 +24,8 @@ var rooms = map[string][]string{
 	"spec/store":          {"spec", "spec/edit", "spec/source"},
 	"observe":             {"spec"},
 	"observe/probe":       {"spec", "observe"},
-	"actuate":             {"spec", "observe"},
+	"actuate":             {"spec", "observe", "actuate/bridge/rpc"},
+	"actuate/bridge/rpc":  {},
 	"controller":          {"spec", "observe"},
 	"controller/api":      {"spec", "observe", "controller"},
 	"controller/metrics":  {"spec", "observe", "controller"},
@@ -47,7 +48,7 @@ var impure = map[string]string{
 
 // pure are the rooms that take what they need as arguments, so that what they
 // decide can be tested as data.
-var pure = []string{"spec", "spec/clients", "spec/edit", "spec/reference", "controller"}
+var pure = []string{"spec", "spec/clients", "spec/edit", "spec/reference", "controller", "actuate/bridge/rpc"}
 
 // vague are names that say nothing of what is inside.
 var vague = regexp.MustCompile(`^(utils?|common|helpers?|misc|managers?|shared|base|lib)$`)

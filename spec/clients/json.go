@@ -2,8 +2,8 @@ package clients
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -12,125 +12,58 @@ import (
 // Files are read as JSON with comments and trailing commas, which some clients
 // write, and others take for JSON.
 
-// node is one value of a file.
-type node struct {
-	hujson.Value
-	file []byte
-}
+// byteOrderMark is how editors on Windows begin a file.
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
-func parseJSON(data []byte) (node, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // as editors on Windows write it
+// parseJSON reads a file. Places in it count from behind its byte order mark.
+func parseJSON(data []byte) (*node, error) {
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	v, err := hujson.Parse(data)
 	if err != nil {
-		text := strings.TrimPrefix(err.Error(), "hujson: ")
-		return node{}, errors.New(text)
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}
-	return node{v, data}, nil
+	p := &jsonReader{lineCounter{data: data, line: 1}}
+	return p.value(&v), nil
 }
 
-// topKeys gives the keys of a JSON object, or why it is none.
-func topKeys(data []byte) ([]string, error) {
-	n, err := parseJSON(data)
-	if err != nil {
-		return nil, err
-	}
-	var keys []string
-	err = n.each("the file", func(key string, _ node) error {
-		keys = append(keys, key)
-		return nil
-	})
-	return keys, err
-}
+// jsonReader counts lines on its way.
+type jsonReader struct{ lines lineCounter }
 
-// line is where a value begins, from 1.
-func (n node) line() int { return 1 + bytes.Count(n.file[:n.StartOffset], []byte("\n")) }
-
-// wrong is an error about a value.
-func (n node) wrong(what, want string) error {
-	return fmt.Errorf("line %d: %s is not %s", n.line(), what, want)
-}
-
-// each goes through the members of an object. A key that is there twice is an
-// error: it is not known which of them counts.
-func (n node) each(what string, f func(key string, value node) error) error {
-	o, ok := n.Value.Value.(*hujson.Object)
-	if !ok {
-		return n.wrong(what, "an object")
-	}
-	seen := map[string]bool{}
-	for _, m := range o.Members {
-		name, _ := m.Name.Value.(hujson.Literal)
-		key, value := name.String(), node{m.Value, n.file}
-		if seen[key] {
-			return fmt.Errorf("line %d: %s has %s twice", value.line(), what, key)
+func (p *jsonReader) value(v *hujson.Value) *node {
+	n := &node{line: p.lines.at(v.StartOffset), start: v.StartOffset, end: v.EndOffset}
+	switch t := v.Value.(type) {
+	case *hujson.Object:
+		n.kind = object
+		for i := range t.Members {
+			m := &t.Members[i]
+			name, _ := m.Name.Value.(hujson.Literal)
+			n.members = append(n.members, member{name: name.String(), at: m.Name.StartOffset, value: p.value(&m.Value)})
 		}
-		seen[key] = true
-		if err := f(key, value); err != nil {
-			return err
+	case *hujson.Array:
+		n.kind = list
+		for i := range t.Elements {
+			n.items = append(n.items, p.value(&t.Elements[i]))
+		}
+	case hujson.Literal:
+		switch n.raw = string(t); t.Kind() {
+		case '"':
+			n.kind, n.raw = text, t.String()
+		case 't', 'f':
+			n.kind = truth
+		case 'n':
+			n.kind = null
+		default:
+			n.kind = number
 		}
 	}
-	return nil
+	return n
 }
 
-// text reads a string.
-func (n node) text(what string) (string, error) {
-	if l, ok := n.Value.Value.(hujson.Literal); ok && l.Kind() == '"' {
-		return l.String(), nil
-	}
-	return "", n.wrong(what, "a string")
-}
-
-// scalar reads a string, or a number or boolean as it is written; null is absent.
-func (n node) scalar(what string) (value string, present bool, err error) {
-	l, ok := n.Value.Value.(hujson.Literal)
-	switch {
-	case !ok:
-		return "", false, n.wrong(what, "a string")
-	case l.Kind() == 'n':
-		return "", false, nil
-	case l.Kind() == '"':
-		return l.String(), true, nil
-	}
-	return string(l), true, nil
-}
-
-// truth reads a boolean.
-func (n node) truth(what string) (bool, error) {
-	if l, ok := n.Value.Value.(hujson.Literal); ok && (l.Kind() == 't' || l.Kind() == 'f') {
-		return l.Bool(), nil
-	}
-	return false, n.wrong(what, "true or false")
-}
-
-// texts reads a list of strings.
-func (n node) texts(what string) ([]string, error) {
-	a, ok := n.Value.Value.(*hujson.Array)
-	if !ok {
-		return nil, n.wrong(what, "a list")
-	}
-	var all []string
-	for _, e := range a.Elements {
-		s, present, err := node{e, n.file}.scalar("an element of " + what)
-		if err != nil {
-			return nil, err
-		}
-		if present {
-			all = append(all, s)
-		}
-	}
-	return all, nil
-}
-
-// elements goes through a list.
-func (n node) elements(what string, f func(node) error) error {
-	a, ok := n.Value.Value.(*hujson.Array)
-	if !ok {
-		return n.wrong(what, "a list")
-	}
-	for _, e := range a.Elements {
-		if err := f(node{e, n.file}); err != nil {
-			return err
-		}
-	}
-	return nil
+// quoteJSON writes a text as JSON has it, with what HTML would escape as it is.
+func quoteJSON(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a text, which cannot fail
+	return strings.TrimSuffix(b.String(), "\n")
 }

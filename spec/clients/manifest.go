@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -21,6 +22,7 @@ type document struct {
 	Spec struct {
 		Command    []string  `yaml:"command,flow"`
 		WorkingDir string    `yaml:"workingDir,omitempty"`
+		MCP        *mcp      `yaml:"mcp,omitempty,flow"`
 		Ports      []port    `yaml:"ports,omitempty,flow"`
 		EnvFrom    []envFrom `yaml:"envFrom,omitempty"`
 		Env        []envVar  `yaml:"env,omitempty"`
@@ -30,6 +32,11 @@ type document struct {
 
 type port struct {
 	Port int `yaml:"port"`
+}
+
+type mcp struct {
+	Transport string `yaml:"transport,omitempty"`
+	Path      string `yaml:"path,omitempty"`
 }
 
 type envVar struct {
@@ -56,7 +63,7 @@ func (d *document) encode(k spec.Key, notes []string) ([]byte, error) {
 	d.APIVersion, d.Kind, d.Metadata.Name = spec.APIVersion, k.Kind, k.Name
 	var b bytes.Buffer
 	for _, n := range notes {
-		for line := range strings.Lines(wrapped(n)) {
+		for line := range strings.Lines(wrapped(printable(n))) {
 			b.WriteString("# " + line)
 		}
 	}
@@ -66,6 +73,16 @@ func (d *document) encode(k spec.Key, notes []string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot write the manifest of %s: %v", k, err)
 	}
 	return b.Bytes(), enc.Close()
+}
+
+// printable leaves out of a note what a comment cannot have.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
+		}
+		return '?'
+	}, text)
 }
 
 // commentWidth is the length of a line of a comment.

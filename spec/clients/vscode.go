@@ -18,13 +18,25 @@ func (vscode) Fits(file string, keys []string) bool {
 }
 
 // Parse is Format's.
-func (vscode) Parse(data []byte) (*Config, error) { return parseServers(data, "servers") }
+func (vscode) Parse(data []byte) (*Config, error) {
+	root, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{Inputs: map[string]Input{}}
+	if inputs := root.get("inputs"); inputs != nil {
+		if err := c.parseInputs(inputs); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.take(root, "servers")
+}
 
 // parseInputs reads what the client asks its user for.
-func (c *Config) parseInputs(list node) error {
-	return list.elements("inputs", func(entry node) error {
+func (c *Config) parseInputs(inputs *node) error {
+	return inputs.elements("inputs", func(entry *node) error {
 		var in Input
-		err := entry.each("an input", func(key string, value node) (err error) {
+		err := entry.each("an input", func(key string, value *node) (err error) {
 			switch key {
 			case "id":
 				in.ID, err = value.text("inputs.id")

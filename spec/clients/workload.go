@@ -18,6 +18,8 @@ type Options struct {
 	Folder string
 	// Secrets is the directory for secrets, as a manifest is to name it.
 	Secrets string
+	// Ours are the names of entries that were made of what runs here already.
+	Ours map[string]bool
 	// Taken are the names that are not free any more. What is made adds its own.
 	Taken map[string]bool
 }
@@ -49,8 +51,8 @@ func (c *Config) Workloads(o Options) (all []Workload, notes []string, err error
 	}
 	for i := range c.Servers {
 		s := &c.Servers[i]
-		if s.URL != "" && s.Command == "" {
-			notes = append(notes, s.remote())
+		if why := s.left(o); why != "" {
+			notes = append(notes, why)
 			continue
 		}
 		w := &conversion{server: s, config: c, options: o}
@@ -66,6 +68,19 @@ func (c *Config) Workloads(o Options) (all []Workload, notes []string, err error
 		all = append(all, w.Workload)
 	}
 	return all, notes, nil
+}
+
+// left says why nothing is made of an entry; empty where it can be run.
+func (s *Server) left(o Options) string {
+	switch {
+	case o.Ours[s.Name], s.isDoor():
+		return s.Name + " is not imported: it leads to a server that is run here already"
+	case s.Command != "", s.Shell != "":
+		return ""
+	case s.URL != "":
+		return s.remote()
+	}
+	return s.Name + " is not imported: it is " + s.Built
 }
 
 // maxLabel is the length of a DNS label (RFC 1123).
@@ -134,6 +149,12 @@ func (w *conversion) convert() (err error) {
 		w.doc.Spec.Suspend = true
 		w.note("it is suspended: write the files that are missing, and remove suspend")
 	}
+	for _, n := range s.Notes {
+		w.note("%s", n)
+	}
+	if len(s.Outside) > 0 {
+		w.note("the controller has to have %s in its environment", strings.Join(s.Outside, ", "))
+	}
 	if len(s.Ignored) > 0 {
 		w.note("not taken over: %s", strings.Join(s.Ignored, ", "))
 	}
@@ -185,7 +206,11 @@ func (w *conversion) environment(refs *references) {
 			w.ask(v.Name, id)
 			continue
 		}
-		if isSecret(v.Name, v.Value) {
+		if file, ok := wholeFile(v.Value); ok {
+			w.set(envVar{Name: v.Name, ValueFrom: &valueFrom{fileSource{Path: w.plainPath(refs.translate(file))}}})
+			continue
+		}
+		if v.Secret && !reference.MatchString(v.Value) || isSecret(v.Name, v.Value) {
 			w.keep(v.Name, v.Value)
 			continue
 		}
@@ -208,6 +233,14 @@ func wholeInput(value string) (id string, ok bool) {
 		return "", false
 	}
 	return strings.CutPrefix(strings.TrimSuffix(value, "}"), "${input:")
+}
+
+// wholeFile says that a value is the content of a file.
+func wholeFile(value string) (file string, ok bool) {
+	if !isReference(value) {
+		return "", false
+	}
+	return strings.CutPrefix(strings.TrimSuffix(value, "}"), "${file:")
 }
 
 // ask lets a variable come from a file that somebody has to write.
@@ -284,17 +317,18 @@ func (w *conversion) has(variable string) bool {
 	return false
 }
 
-// httpWords are among the arguments of a server that listens, mostly.
-var httpWords = []string{"http", "sse", "streamable", "--port", "streamablehttp"}
-
-// transport says what an MCP server has to be told to be one here.
+// transport says how the server is spoken to.
 func (w *conversion) transport() {
-	text := " " + strings.ToLower(strings.Join(w.server.Args, " ")) + " "
-	for _, word := range httpWords {
-		if strings.Contains(text, word) && !strings.Contains(text, "http://") && !strings.Contains(text, "https://") {
-			w.note("it seems to listen by itself: declare its port in spec.ports, and mcp: {}, so that it is known when it is ready")
-			return
-		}
+	l := w.server.Listens
+	if l == nil {
+		w.doc.Spec.MCP = &mcp{Transport: "stdio"}
+		return
 	}
-	w.note("it speaks stdio there, with a client at the other end; here it needs an HTTP transport: the arguments that make it listen on $(PORT), ports: [{port: 0}] and mcp: {}")
+	w.doc.Spec.MCP = &mcp{Path: l.Path}
+	if l.SSE {
+		w.doc.Spec.MCP.Transport = "sse"
+	}
+	if l.Port != 0 {
+		w.doc.Spec.Ports = []port{{Port: l.Port}}
+	}
 }

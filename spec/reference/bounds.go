@@ -8,7 +8,7 @@ var required = map[string]bool{
 	"Object.APIVersion": true, "Object.Kind": true, "Object.Metadata": true, "Object.Spec": true,
 	"Metadata.Name": true, "Spec.Command": true, "EnvVar.Name": true, "EnvVarSource.File": true, "EnvFromSource.File": true,
 	"FileSource.Path": true, "ExecAction.Command": true, "HTTPHeader.Name": true, "ServerRef.Name": true,
-	"Dependency.Kind": true, "Dependency.Name": true,
+	"Dependency.Kind": true, "Dependency.Name": true, "MCPAuth.TokenFile": true,
 }
 
 // kinds are the fields that only one kind may have.
@@ -77,6 +77,8 @@ var bounds = map[string]rules{
 	"HTTPHeader.Name":                  {"pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},
 	"HTTPHeader.Value":                 {"pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
 	"MCP.Path":                         {"pattern": maybeURL},
+	"MCP.MaxSessions":                  {"minimum": 1, "maximum": 1000},
+	"MCPAuth.TokenFile":                {"minLength": 1, "pattern": path},
 	"A2A.Path":                         {"pattern": maybeURL},
 	"Dependency.Name":                  {"pattern": `^` + dnsLabel + `$`},
 	"ServerRef.Name":                   {"pattern": `^` + dnsLabel + `$`},

@@ -20,6 +20,10 @@ var samples = []string{
 		"strategy": {}, "lifecycle": {"preStop": {"httpGet": {"port": 1}}}}}`,
 	`{"apiVersion": "` + spec.APIVersion + `", "kind": "Agent", "metadata": {"name": "a"}, "spec": {
 		"command": ["a"], "strategy": {"type": "BlueGreen"}}}`,
+	`{"apiVersion": "` + spec.APIVersion + `", "kind": "MCPServer", "metadata": {"name": "a"}, "spec": {
+		"command": ["a"], "readinessProbe": {"mcp": {"port": 1}}, "mcp": {"port": 1, "transport": "stdio"}}}`,
+	`{"apiVersion": "` + spec.APIVersion + `", "kind": "MCPServer", "metadata": {"name": "a"}, "spec": {
+		"command": ["a"], "readinessProbe": {"mcp": {"port": 1}}, "mcp": {"port": 1, "transport": "stdio", "sharing": "PerSession"}}}`,
 }
 
 // defaults gives the default of each field that has one, by Type.Field, in the

@@ -74,7 +74,7 @@ func (f *File) commit(target string) error {
 	if f.removed {
 		return os.Remove(target)
 	}
-	return writeFile(target, f.result, f.info)
+	return writeFile(target, f.result, f.info, newMode)
 }
 
 // newMode is that of a new file, less the umask: what others may write is not
@@ -83,9 +83,9 @@ const newMode = 0o644
 
 // writeFile puts a content at a path, whole; syncDirs makes it last. Mode and owner are those of the
 // former file, if there is one.
-func writeFile(path string, data []byte, former fs.FileInfo) (err error) {
+func writeFile(path string, data []byte, former fs.FileInfo, mode fs.FileMode) (err error) {
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text())
-	w, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newMode)
+	w, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

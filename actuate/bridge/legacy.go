@@ -1,0 +1,319 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// post serves messages of a client, of either era.
+func (b *bridge) post(w http.ResponseWriter, r *http.Request) {
+	body, free, ok := b.body(w, r)
+	if !ok {
+		return
+	}
+	defer free()
+	all, errs, batch, err := rpc.ParseAll(body)
+	if err == nil && !batch {
+		err = errs[0]
+	}
+	if err != nil {
+		var m rpc.Message
+		if len(all) == 1 && !batch {
+			m = all[0]
+		}
+		writeError(w, http.StatusBadRequest, m.ID, asError(err))
+		return
+	}
+	if !batch && isModern(r, all[0]) {
+		b.postModern(w, r, all[0])
+		return
+	}
+	id := r.Header.Get(headerSession)
+	if id == "" {
+		b.first(w, r, all, batch)
+		return
+	}
+	s := b.session(w, r, id)
+	if s == nil {
+		return
+	}
+	defer s.leave()
+	if batch && s.version != batchVersion && s.version != "2024-11-05" {
+		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, "revision "+s.version+" has no batches")
+		return
+	}
+	s.post(w, r, all, errs, batch)
+}
+
+func asError(err error) *rpc.Error {
+	var e *rpc.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return rpc.Errorf(rpc.CodeServer, "%s", err)
+}
+
+// first serves a POST without a session: the request that begins one.
+func (b *bridge) first(w http.ResponseWriter, r *http.Request, all []rpc.Message, batch bool) {
+	m := all[0]
+	if batch || m.Method != methodInitialize || !m.Request() {
+		refuse(w, http.StatusBadRequest, m.ID, rpc.CodeInvalidRequest, "the header Mcp-Session-Id is missing: only initialize goes without")
+		return
+	}
+	asked, ok := rpc.Text(rpc.Get(m.Params, "protocolVersion"))
+	if !ok {
+		refuse(w, http.StatusBadRequest, m.ID, rpc.CodeInvalidParams, "protocolVersion is missing")
+		return
+	}
+	k, err := b.keeperFor(r.Context(), m.Params)
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		writeError(w, http.StatusServiceUnavailable, m.ID, asError(err))
+		return
+	}
+	_, pr, err := k.ready(r.Context())
+	if err != nil {
+		if !k.several {
+			go k.stop()
+		}
+		w.Header().Set("Retry-After", "5")
+		writeError(w, http.StatusServiceUnavailable, m.ID, asError(err))
+		return
+	}
+	result, version := pr.initializeResult(asked, k.several)
+	if !k.several && pr.era == spec.EraLegacy {
+		result, version = pr.result, pr.version // its own client's, word for word
+	}
+	s, err := b.admit(k, version)
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		writeError(w, http.StatusServiceUnavailable, m.ID, asError(err))
+		return
+	}
+	w.Header().Set(headerSession, s.id)
+	writeJSON(w, http.StatusOK, rpc.Message{ID: m.ID, Result: result}.Bytes())
+}
+
+// session finds the session of a request, which the caller has to leave; nil if there
+// is none, or the request is not one for it: then that was answered.
+func (b *bridge) session(w http.ResponseWriter, r *http.Request, id string) *session {
+	b.mu.Lock()
+	s := b.sessions[id]
+	if s != nil {
+		s.enter()
+	}
+	b.mu.Unlock()
+	if s == nil {
+		refuse(w, http.StatusNotFound, nil, rpc.CodeSession, "there is no such session, or no more: begin a new one with initialize")
+		return nil
+	}
+	if v := r.Header.Get(headerVersion); v != "" && !isLegacy(v) {
+		s.leave()
+		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, fmt.Sprintf("revision %q of MCP is not known in a session", v))
+		return nil
+	}
+	return s
+}
+
+// post serves the messages of one POST.
+func (s *session) post(w http.ResponseWriter, r *http.Request, all []rpc.Message, errs []error, batch bool) {
+	want := 0
+	for i, m := range all {
+		if errs[i] != nil || m.Request() {
+			want++
+		}
+	}
+	// What a client has begun goes on when its connection is lost: in this era only a
+	// notification cancels.
+	ctx := context.WithoutCancel(r.Context())
+	if want == 0 {
+		s.tell(w, ctx, all)
+		return
+	}
+	st := s.stream(want)
+	defer s.unpost(st)
+	for i, m := range all {
+		switch {
+		case errs[i] != nil:
+			st.finish(asError(errs[i]).Response(m.ID).Bytes(), 0)
+		case m.Request():
+			s.request(ctx, st, m)
+		default:
+			_ = s.take(ctx, m) // a batch has no place to say what went wrong with it
+		}
+	}
+	s.b.answer(w, r, &reply{stream: st, session: s, batch: batch})
+}
+
+// tell serves a POST that no answer is due to.
+func (s *session) tell(w http.ResponseWriter, ctx context.Context, all []rpc.Message) {
+	ctx, cancel := context.WithTimeout(ctx, s.b.lim.own)
+	defer cancel()
+	for _, m := range all {
+		if err := s.take(ctx, m); err != nil {
+			writeError(w, http.StatusServiceUnavailable, nil, asError(err))
+			return
+		}
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// take takes a notification or an answer of the client.
+func (s *session) take(ctx context.Context, m rpc.Message) error {
+	if m.Response() {
+		return s.reply(ctx, m)
+	}
+	return s.notify(ctx, m)
+}
+
+// get serves the stream of a session, or what a client was cut off from.
+func (b *bridge) get(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(headerSession)
+	switch {
+	case id == "":
+		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, "the header Mcp-Session-Id is missing")
+		return
+	case !accepts(r, typeStream):
+		refuse(w, http.StatusNotAcceptable, nil, rpc.CodeInvalidRequest, "Accept has to name "+typeStream)
+		return
+	}
+	s := b.session(w, r, id)
+	if s == nil {
+		return
+	}
+	defer s.leave()
+	p := &pour{stream: s.get, from: s.get.unsent(), ids: true, endless: true}
+	if last := r.Header.Get(headerEvent); last != "" {
+		st, number, ok := s.resumed(last)
+		if !ok {
+			refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, "what came after this Last-Event-ID is not kept any more")
+			return
+		}
+		p.stream, p.from, p.take, p.endless = st, number, true, st == s.get
+	}
+	if !b.pour(w, r, p) {
+		refuse(w, http.StatusConflict, nil, rpc.CodeInvalidRequest, "this session has a stream open already: one is all it may have")
+	}
+}
+
+// delete ends a session.
+func (b *bridge) delete(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(headerSession)
+	if id == "" {
+		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, "the header Mcp-Session-Id is missing")
+		return
+	}
+	s := b.session(w, r, id)
+	if s == nil {
+		return
+	}
+	defer s.leave()
+	b.dismiss(s)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// dismiss ends a session, and forgets it.
+func (b *bridge) dismiss(s *session) {
+	b.mu.Lock()
+	delete(b.sessions, s.id)
+	b.mu.Unlock()
+	s.close()
+}
+
+// admit makes a session.
+func (b *bridge) admit(k *keeper, version string) (*session, error) {
+	s := newSession(b, k, newID(), version)
+	b.mu.Lock()
+	full := k.several && len(b.sessions) >= b.lim.sessions
+	if !full {
+		b.sessions[s.id] = s
+	}
+	b.mu.Unlock()
+	if full {
+		return nil, fmt.Errorf("%d sessions are open: that is the most there may be", b.lim.sessions)
+	}
+	k.join(s)
+	return s, nil
+}
+
+// keeperFor gives the server for a new session: the one that all share, or one of its
+// own, which is started.
+func (b *bridge) keeperFor(ctx context.Context, params []byte) (*keeper, error) {
+	if b.o.Sharing != spec.SharingPerSession {
+		return b.common, nil
+	}
+	if err := b.room(); err != nil {
+		return nil, err
+	}
+	first := make(chan error, 1)
+	k := b.keep(clientHello(params), false, func(err error) { b.tried(err); first <- err })
+	select {
+	case err := <-first:
+		return k, err
+	case <-ctx.Done():
+		go k.stop()
+		return nil, ctx.Err()
+	}
+}
+
+// tried notes how the last start of a server of a session went.
+func (b *bridge) tried(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failure = err
+}
+
+// room says whether one more server may be started.
+func (b *bridge) room() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return errStopping
+	}
+	if n := len(b.keepers); n >= b.o.MaxSessions {
+		return fmt.Errorf("%d servers run, one for each session: that is the most there may be (mcp.maxSessions)", n)
+	}
+	return nil
+}
+
+// sweep ends sessions that nobody uses any more, until ctx ends.
+func (b *bridge) sweep(ctx context.Context) {
+	ticker := time.NewTicker(max(min(b.o.IdleTimeout/4, time.Minute), 10*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			b.sweepOnce(time.Now())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *bridge) sweepOnce(now time.Time) {
+	b.mu.Lock()
+	var idle []*session
+	for _, s := range b.sessions {
+		if since, ok := s.idle(); ok && now.Sub(since) >= b.o.IdleTimeout {
+			idle = append(idle, s)
+			delete(b.sessions, s.id) // at once, so that nobody enters it any more
+		}
+	}
+	var common *keeper
+	if b.o.Sharing == spec.SharingPerSession && b.common != nil && b.visits == 0 && now.Sub(b.visited) >= b.o.IdleTimeout {
+		common, b.common = b.common, nil
+	}
+	b.mu.Unlock()
+	for _, s := range idle {
+		s.close()
+	}
+	if common != nil {
+		go common.stop()
+	}
+}

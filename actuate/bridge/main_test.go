@@ -1,0 +1,242 @@
+//go:build unix
+
+package bridge
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// role makes the test binary a server of that kind.
+const role = "BRIDGE_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	switch kind := os.Getenv(role); kind {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "sdk", "sdk-legacy", "sdk-modern":
+		serveSDK(kind)
+	default:
+		serveSwitches(kind)
+	}
+}
+
+// switches is a server of the legacy era that behaves, and misbehaves, as it is told
+// to by the names of its tools.
+type switches struct {
+	out   sync.Mutex
+	mu    sync.Mutex
+	tags  []string // what it has heard that leaves no other trace
+	asked map[string]json.RawMessage
+}
+
+// serveSwitches serves until its input ends. The kind is a comma separated list of
+// how to begin.
+func serveSwitches(kind string) {
+	s := &switches{asked: map[string]json.RawMessage{}}
+	for _, word := range strings.Split(kind, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		n, _ := strconv.Atoi(value)
+		switch name {
+		case "exit":
+			os.Exit(n)
+		case "kill":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		case "silent":
+			select {}
+		case "banner":
+			fmt.Println("starting, please wait")
+		case "deaf": // ignores the end of input and SIGTERM
+			signal.Ignore(syscall.SIGTERM)
+			defer func() { select {} }()
+		case "once": // starts well once for a file, then ends with 4
+			if _, err := os.Stat(value); err == nil {
+				os.Exit(4)
+			}
+			_ = os.WriteFile(value, nil, 0o600)
+		}
+	}
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m testMessage
+		if json.Unmarshal(line, &m) == nil {
+			go s.handle(m)
+		}
+	}
+}
+
+type testMessage struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params struct {
+		Name      string
+		URI       string
+		Level     string
+		RequestID json.RawMessage `json:"requestId"`
+		Arguments struct {
+			Text string
+			N    int
+		}
+		Meta struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+		Capabilities json.RawMessage
+	} `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+func (s *switches) write(format string, args ...any) {
+	s.out.Lock()
+	defer s.out.Unlock()
+	fmt.Fprintf(os.Stdout, format+"\n", args...)
+}
+
+func (s *switches) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tags = append(s.tags, fmt.Sprintf(format, args...))
+}
+
+func (s *switches) notes() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.tags, " ")
+}
+
+func (s *switches) handle(m testMessage) {
+	switch m.Method {
+	case "":
+		s.mu.Lock()
+		s.asked[string(m.ID)] = m.Result
+		s.mu.Unlock()
+	case "initialize":
+		s.note("capabilities:%s", m.Params.Capabilities)
+		s.write(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"switches","version":"1"},"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{},"tasks":{}}}}`, m.ID)
+	case "notifications/initialized":
+		s.note("initialized")
+	case "notifications/cancelled":
+		s.note("cancelled:%s", m.Params.RequestID)
+	case "notifications/roots/list_changed":
+		s.note("roots")
+	case "resources/subscribe", "resources/unsubscribe":
+		s.note("%s:%s", strings.TrimPrefix(m.Method, "resources/"), m.Params.URI)
+		s.answer(m, `{}`)
+	case "logging/setLevel":
+		s.note("level:%s", m.Params.Level)
+		s.answer(m, `{}`)
+	case "tools/list":
+		s.answer(m, `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)
+	case "ping":
+		s.answer(m, `{}`)
+	case "tools/call":
+		s.call(m)
+	default:
+		if m.ID != nil {
+			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		}
+	}
+}
+
+func (s *switches) answer(m testMessage, result string) {
+	s.write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+func (s *switches) text(m testMessage, text string) {
+	q, _ := json.Marshal(text)
+	s.answer(m, `{"content":[{"type":"text","text":`+string(q)+`}]}`)
+}
+
+func (s *switches) call(m testMessage) {
+	a := m.Params.Arguments
+	switch m.Params.Name {
+	case "echo":
+		s.text(m, a.Text)
+	case "slow":
+		<-time.After(time.Duration(a.N) * time.Millisecond)
+		s.text(m, a.Text)
+	case "progress":
+		for i := range a.N {
+			s.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":%q}}`, m.Params.Meta.ProgressToken, i+1, a.Text)
+		}
+		s.text(m, a.Text)
+	case "never":
+		s.note("never:%s", m.ID)
+	case "notes":
+		s.text(m, s.notes())
+	case "pid":
+		s.text(m, strconv.Itoa(os.Getpid()))
+	case "exit":
+		os.Exit(a.N)
+	case "kill":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "junk":
+		s.write("listening on %s", a.Text)
+		s.text(m, a.Text)
+	case "twice":
+		s.text(m, a.Text)
+		s.text(m, "again")
+		s.write(`{"jsonrpc":"2.0","id":987654321,"result":{}}`)
+		s.write(`{"jsonrpc":"2.0","id":"nobody","result":{}}`)
+	case "half":
+		s.out.Lock()
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"resu`, m.ID)
+		os.Exit(5)
+	case "huge":
+		s.out.Lock()
+		defer s.out.Unlock()
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
+		_, _ = io.Copy(os.Stdout, io.LimitReader(endless{}, int64(a.N)))
+		fmt.Fprintf(os.Stdout, "\"}]}}\n")
+	case "flood":
+		for i := range a.N {
+			s.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","data":"%d %s"}}`, i, strings.Repeat("x", 500))
+		}
+		s.text(m, a.Text)
+	case "changed":
+		s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		s.write(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`, a.Text)
+		s.text(m, a.Text)
+	case "log":
+		s.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":"hello"}}`, a.Text)
+		s.text(m, a.Text)
+	case "ask":
+		s.write(`{"jsonrpc":"2.0","id":"q1","method":%q,"params":{"messages":[]}}`, a.Text)
+		for range 1000 {
+			s.mu.Lock()
+			result, ok := s.asked[`"q1"`]
+			s.mu.Unlock()
+			if ok {
+				s.text(m, string(result))
+				return
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+	default:
+		s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such tool"}}`, m.ID)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}

@@ -1,0 +1,242 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+const (
+	healthTimeout    = 5 * time.Second
+	maxHealthTimeout = time.Minute
+	maxPages         = 64 // of a list of tools
+)
+
+// health answers a probe: 200 if the server answers, else 503, and what there is to
+// say of it in either case.
+func (b *bridge) health(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET")
+		refuse(w, http.StatusMethodNotAllowed, nil, rpc.CodeInvalidRequest, "only GET is served here")
+		return
+	}
+	timeout := healthTimeout
+	if ms, err := strconv.Atoi(r.URL.Query().Get("timeout")); err == nil && ms > 0 {
+		timeout = min(time.Duration(ms)*time.Millisecond, maxHealthTimeout)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	report := b.report()
+	if report.Problem == "" && b.o.Sharing != spec.SharingPerSession {
+		if err := b.ping(ctx); err != nil {
+			report = b.report()
+			report.Problem = err.Error()
+		}
+	}
+	status := http.StatusOK
+	if report.Problem != "" {
+		status = http.StatusServiceUnavailable
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, status, text)
+}
+
+// ping asks the server that all share whether it answers, through its own pipe.
+func (b *bridge) ping(ctx context.Context) error {
+	p, _, err := b.common.ready(ctx)
+	if err != nil {
+		return err
+	}
+	method, params := methodPing, json.RawMessage(nil)
+	if p.era == spec.EraModern {
+		method, params = methodDiscover, b.common.hello.meta(nil, "")
+	}
+	began := time.Now()
+	_, err = p.ask(ctx, method, params)
+	if ctx.Err() != nil {
+		return fmt.Errorf("the server did not answer %s within %s", method, time.Since(began).Round(time.Millisecond))
+	}
+	if _, answered := err.(*rpc.Error); answered && !p.isOver() { //nolint:errorlint // it comes as it is
+		return nil // even that it cannot do it is an answer
+	}
+	return err
+}
+
+// report says how things are, without asking the server.
+func (b *bridge) report() *observe.BridgeReport {
+	b.mu.Lock()
+	r := &observe.BridgeReport{Restarts: b.restarts, Last: b.last, Sessions: len(b.sessions), Findings: b.findings.list()}
+	common, rehearsed, failure := b.common, b.rehearsed, b.failure
+	keepers := make([]*keeper, 0, len(b.keepers))
+	for k := range b.keepers {
+		keepers = append(keepers, k)
+	}
+	b.mu.Unlock()
+	for _, k := range keepers {
+		if k.runs() {
+			r.Servers++
+		}
+	}
+	if b.o.Sharing != spec.SharingPerSession {
+		common.describe(r)
+		return r
+	}
+	switch {
+	case failure != nil:
+		r.Problem = failure.Error()
+	case rehearsed == nil:
+		r.Starting, r.Problem = true, "the server was started and has not answered yet"
+	}
+	if rehearsed != nil {
+		r.Server, r.Era = rehearsed, rehearsed.Era
+	}
+	return r
+}
+
+// runs says whether a process of the server lives.
+func (k *keeper) runs() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.proc != nil && k.proc.lives()
+}
+
+func (p *process) lives() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// describe fills in what concerns the server that all share.
+func (k *keeper) describe(r *observe.BridgeReport) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.profile != nil {
+		r.Server, r.Era = k.profile.serverInfo(k.tools), k.profile.era
+	}
+	lives := k.proc != nil && k.proc.lives()
+	if lives {
+		r.PID = k.proc.os.Pid
+	}
+	switch {
+	case k.current != nil:
+	case lives && k.next.IsZero():
+		r.Starting = true
+		r.Problem = "the server was started and has not answered yet"
+	default:
+		r.NextStart = k.next
+		r.Problem = "the server does not run"
+		if k.trouble != nil {
+			r.Problem = k.trouble.Error()
+		}
+	}
+}
+
+// ended notes the end of a server.
+func (b *bridge) ended(proc *process, wanted bool) {
+	<-proc.ended
+	if wanted {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = &observe.BridgeEnd{
+		ExitCode: proc.end.code, Signal: proc.end.signal, StartedAt: proc.started, FinishedAt: proc.end.at,
+	}
+}
+
+func (b *bridge) restarted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.restarts++
+}
+
+// countTools counts the tools of a server for the report.
+func (k *keeper) countTools(p *peer, pr *profile) {
+	n, err := k.listTools(p, pr)
+	if err != nil {
+		return // the report says what was known before
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tools = n
+}
+
+// recount does it again after a change, one at a time.
+func (k *keeper) recount(p *peer) {
+	k.mu.Lock()
+	pr, busy := k.profile, k.counting
+	k.counting = true
+	k.mu.Unlock()
+	if pr == nil || busy {
+		return
+	}
+	k.countTools(p, pr)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.counting = false
+}
+
+func (k *keeper) listTools(p *peer, pr *profile) (n int, err error) {
+	if !pr.can("tools") {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), k.b.lim.own)
+	defer cancel()
+	var params json.RawMessage
+	for range maxPages {
+		if p.era == spec.EraModern {
+			params = k.hello.meta(params, "")
+		}
+		result, err := p.ask(ctx, methodTools, params)
+		if err != nil {
+			return 0, err
+		}
+		for range rpc.Items(rpc.Get(result, "tools")) {
+			n++
+		}
+		cursor := rpc.Get(result, "nextCursor")
+		if cursor == nil || string(cursor) == "null" {
+			break
+		}
+		params = rpc.Set(nil, cursor, "cursor")
+	}
+	return n, nil
+}
+
+// rehearse starts the server once and stops it again, to know that it can be started
+// and what it is.
+func (b *bridge) rehearse() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	k := &keeper{b: b, hello: ownHello(), cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), members: map[member]struct{}{}}
+	k.topics.init(k)
+	b.addKeeper(k)
+	defer b.dropKeeper(k)
+	defer close(k.done)
+	p, pr, err := k.start(ctx, b.lim.greet)
+	if err == nil {
+		k.countTools(p, pr)
+		p.proc.stop(b.o.Grace, b.o.StopSignal)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failure = err
+	if err == nil {
+		b.rehearsed = pr.serverInfo(k.tools)
+	}
+	return err
+}

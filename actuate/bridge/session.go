@@ -1,0 +1,258 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+)
+
+// session is a client of the legacy era, from its initialize to its DELETE, or to its
+// being idle for too long. It may be used by many goroutines.
+type session struct {
+	b       *bridge
+	k       *keeper
+	id      string
+	version string
+	// get is what does not belong to any POST.
+	get *stream
+
+	mu        sync.Mutex
+	calls     map[rpc.Key]*pending
+	posts     []*stream // that are being answered, the latest last
+	streams   map[string]*stream
+	retired   []*stream // those of streams that have ended, the oldest first
+	last      int       // number that was given to a stream
+	uris      map[string]bool
+	level     string
+	questions map[int64]question
+	question  int64 // number that was given to one
+	busy      int   // requests of HTTP that are being served
+	used      time.Time
+	closed    bool
+}
+
+// pending is a request of the client that waits for its answer.
+type pending struct {
+	call   *call
+	peer   *peer // nil while it was not sent yet
+	stream *stream
+	s      *session
+}
+
+// question is a request of the server that its client was asked.
+type question struct {
+	peer *peer
+	id   json.RawMessage // the server's
+}
+
+// maxQuestions bounds what a server may ask at a time.
+const maxQuestions = 256
+
+func newSession(b *bridge, k *keeper, id, version string) *session {
+	s := &session{
+		b: b, k: k, id: id, version: version, get: newStream("0", -1, b.lim), used: time.Now(),
+		calls: map[rpc.Key]*pending{}, streams: map[string]*stream{}, uris: map[string]bool{}, questions: map[int64]question{},
+	}
+	s.streams[s.get.id] = s.get
+	return s
+}
+
+// enter notes that a request of HTTP has come; leave that it was served.
+func (s *session) enter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy++
+}
+
+func (s *session) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy--
+	s.used = time.Now()
+}
+
+// idle says since when nobody has used the session; false while somebody does.
+func (s *session) idle() (since time.Time, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used, s.busy == 0 && len(s.calls) == 0
+}
+
+// close ends the session: what it waits for is given up, and the server is told that
+// it wants nothing any more. A server of its own ends, too; it returns before that.
+func (s *session) close() {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	calls, streams, uris := s.calls, s.streams, s.uris
+	s.calls, s.streams, s.uris, s.level = map[rpc.Key]*pending{}, map[string]*stream{}, map[string]bool{}, ""
+	s.mu.Unlock()
+	for _, c := range calls {
+		if c.peer != nil {
+			c.peer.giveUp(c.call, nil)
+		}
+		c.stream.end()
+	}
+	for _, st := range streams {
+		st.end()
+	}
+	if !s.k.several {
+		go s.k.stop()
+		return
+	}
+	for uri := range uris {
+		s.k.topics.release(uri)
+	}
+	go s.k.leave(s)
+}
+
+// stream makes the stream for a POST that waits for answers.
+func (s *session) stream(want int) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	st := newStream(strconv.FormatInt(int64(s.last), 36), want, s.b.lim)
+	s.posts = append(s.posts, st)
+	return st
+}
+
+// unpost ends the time in which a POST is being answered.
+func (s *session) unpost(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.posts {
+		if s.posts[i] == st {
+			s.posts = append(s.posts[:i], s.posts[i+1:]...)
+			break
+		}
+	}
+	if s.streams[st.id] == st {
+		s.retired = append(s.retired, st)
+		s.shedLocked()
+	}
+}
+
+// publish lets a client that is cut off from a stream come back to it.
+func (s *session) publish(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.streams[st.id] = st
+	}
+}
+
+// shedLocked bounds what is kept for clients that might come back, the latest first.
+func (s *session) shedLocked() {
+	bytes, keep := 0, len(s.retired)
+	for ; keep > 0; keep-- {
+		if bytes += s.retired[keep-1].size(); len(s.retired)-keep >= s.b.lim.streams || bytes > 2*s.b.lim.streamBytes && keep < len(s.retired) {
+			break
+		}
+	}
+	for _, st := range s.retired[:keep] {
+		delete(s.streams, st.id)
+	}
+	s.retired = s.retired[keep:]
+}
+
+// resumed gives the stream of an event id, and the number to go on from.
+func (s *session) resumed(eventID string) (*stream, int, bool) {
+	i := bytes.LastIndexByte([]byte(eventID), '_')
+	if i < 0 {
+		return nil, 0, false
+	}
+	number, err := strconv.Atoi(eventID[i+1:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.streams[eventID[:i]]
+	return st, number, st != nil && err == nil && number >= 0
+}
+
+// related gives the stream for what the server says without saying to which request it
+// belongs: that of the latest POST that is being answered, else the one of the GET.
+func (s *session) relatedLocked() *stream {
+	if len(s.posts) > 0 {
+		return s.posts[len(s.posts)-1]
+	}
+	return s.get
+}
+
+func (s *session) logLevel() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.level
+}
+
+// event passes on a notification of the server, if it is one for this session.
+func (s *session) event(e *event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e.method {
+	case noteLog:
+		if e.wanted(s.level) {
+			s.relatedLocked().put(e.bytes())
+		}
+	case noteUpdated:
+		for uri := range s.uris {
+			if e.about(uri) {
+				s.get.put(e.bytes())
+				return
+			}
+		}
+	case noteCancelled:
+		s.withdrawnLocked(e)
+	default:
+		s.get.put(e.bytes())
+	}
+}
+
+// withdrawnLocked passes on that the server does not wait for an answer any more.
+func (s *session) withdrawnLocked(e *event) {
+	id := rpc.KeyOf(rpc.Get(e.params, "requestId"))
+	for n, q := range s.questions {
+		if q.peer == e.from && rpc.KeyOf(q.id) == id {
+			delete(s.questions, n)
+			params := rpc.Set(e.params, rpc.NumberID(n), "requestId")
+			s.relatedLocked().put(rpc.Message{Method: noteCancelled, Params: params}.Bytes())
+			return
+		}
+	}
+}
+
+// ask passes a request of the server to the client, under a number of the session: the
+// server may be replaced, and the next one would begin to count anew.
+func (s *session) ask(p *peer, m rpc.Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.questions) >= maxQuestions {
+		return false
+	}
+	s.question++
+	s.questions[s.question] = question{peer: p, id: bytes.Clone(m.ID)}
+	m.ID = rpc.NumberID(s.question)
+	s.relatedLocked().put(m.Bytes())
+	return true
+}
+
+// reply brings an answer of the client to the server that has asked. One that nobody
+// waits for is dropped.
+func (s *session) reply(ctx context.Context, m rpc.Message) error {
+	n, ok := rpc.Number(m.ID)
+	s.mu.Lock()
+	q, known := s.questions[n]
+	delete(s.questions, n)
+	s.mu.Unlock()
+	if !ok || !known {
+		return nil
+	}
+	m.ID = q.id
+	return q.peer.send(ctx, m)
+}

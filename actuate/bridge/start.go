@@ -1,0 +1,149 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// startError says why a server could not be started.
+type startError struct {
+	end    *ending // nil if it did not end by itself
+	reason string  // one line
+}
+
+func (e *startError) Error() string { return "the server did not start: " + e.reason }
+
+// start starts a process of the server and greets it, in the era that it is known to
+// speak or else in both, one after the other.
+func (k *keeper) start(ctx context.Context, deadline time.Duration) (*peer, *profile, error) {
+	eras := k.b.era.order(k.b.o.Protocol)
+	for i, era := range eras {
+		p, pr, err := k.startIn(ctx, deadline, era, eras[i+1:])
+		var failed *startError
+		if err == nil || !errors.As(err, &failed) || !k.b.era.doubt(era) {
+			return p, pr, err
+		}
+		// It was remembered wrongly: some servers of the other era stay silent or end.
+		k.b.logf("the server did not answer in the %s era, as it did before: %s", era, failed.reason)
+	}
+	return nil, nil, &startError{reason: "it answers in neither era of MCP"}
+}
+
+// startIn starts a process and greets it in an era, and in the rest of them if it
+// refuses that one: then the same process can be asked again.
+func (k *keeper) startIn(ctx context.Context, deadline time.Duration, era spec.Era, rest []spec.Era) (*peer, *profile, error) {
+	proc, err := startProcess(k.b.o.Command, k.b.o.Stderr)
+	if err != nil {
+		return nil, nil, &startError{end: &ending{code: 127}, reason: err.Error()}
+	}
+	k.started(proc)
+	p := converse(proc, k, &k.b.findings, k.b.log, k.b.lim)
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	pr, err := greet(ctx, p, k.hello, era)
+	var refused *refusedError
+	if errors.As(err, &refused) && len(rest) > 0 {
+		first := refused
+		if pr, err = greet(ctx, p, k.hello, rest[0]); err != nil {
+			err = fmt.Errorf("%w; and %w", first, err)
+		}
+	}
+	if err == nil {
+		p.era = pr.era
+		k.b.era.learned(pr.era)
+		return p, pr, nil
+	}
+	failed := &startError{reason: err.Error()}
+	select {
+	case <-proc.ended:
+		failed.end = &proc.end
+		failed.reason = fmt.Sprintf("%s (%s)", err, proc.end)
+	default:
+	}
+	proc.stop(min(k.b.o.Grace, clearUp), k.b.o.StopSignal)
+	return nil, nil, failed
+}
+
+// clearUp is how long what a server leaves behind has to end.
+const clearUp = 5 * time.Second
+
+// eraMemory is which era the server speaks, as far as it is known. It is kept in a
+// file, so that the next bridge opens with the right one.
+type eraMemory struct {
+	file string
+	b    *bridge
+	// guarded by b.mu
+	known    spec.Era
+	believed bool // it was read from the file, and has not been seen since
+}
+
+func (m *eraMemory) load() {
+	if m.file == "" {
+		return
+	}
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return // it is a hint: without it both are tried
+	}
+	switch era := spec.Era(strings.TrimSpace(string(text))); era {
+	case spec.EraLegacy, spec.EraModern:
+		m.known, m.believed = era, true
+	}
+}
+
+// order gives the eras to try. Legacy comes first: a server of that era may end, or
+// say nothing, if it hears a request of the other, while one of the modern era
+// refuses initialize.
+func (m *eraMemory) order(p spec.Protocol) []spec.Era {
+	m.b.mu.Lock()
+	defer m.b.mu.Unlock()
+	switch {
+	case p == spec.ProtocolLegacy:
+		return []spec.Era{spec.EraLegacy}
+	case p == spec.ProtocolModern:
+		return []spec.Era{spec.EraModern}
+	case m.known == spec.EraModern:
+		return []spec.Era{spec.EraModern, spec.EraLegacy}
+	}
+	return []spec.Era{spec.EraLegacy, spec.EraModern}
+}
+
+// doubt forgets the modern era if it was only remembered, and says whether it did. A
+// server of the legacy era needs no doubt: it would have refused what it does not know.
+func (m *eraMemory) doubt(era spec.Era) bool {
+	m.b.mu.Lock()
+	defer m.b.mu.Unlock()
+	if era != spec.EraModern || !m.believed || m.known != era {
+		return false
+	}
+	m.known, m.believed = "", false
+	return true
+}
+
+func (m *eraMemory) learned(era spec.Era) {
+	m.b.mu.Lock()
+	fresh := m.known != era
+	m.known, m.believed = era, false
+	m.b.mu.Unlock()
+	if !fresh || m.file == "" {
+		return
+	}
+	temp := m.file + ".new"
+	err := os.MkdirAll(filepath.Dir(m.file), 0o700)
+	if err == nil {
+		err = os.WriteFile(temp, []byte(era+"\n"), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(temp, m.file)
+	}
+	if err != nil {
+		m.b.logf("cannot remember the era of the server: %v", err)
+	}
+}
