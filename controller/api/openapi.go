@@ -152,6 +152,14 @@ func (r *route) describe(types *schemas) (*pathItem, error) {
 		}
 		good.Content[media] = mediaItem{s}
 	}
+	if r.about.other != nil {
+		s, err := types.of(reflect.TypeOf(r.about.other))
+		if err != nil {
+			return nil, err
+		}
+		const media = "application/json"
+		good.Content[media] = mediaItem{map[string]any{"oneOf": []any{good.Content[media].Schema, s}}}
+	}
 	if r.about.line != nil {
 		good.Description += " As " + linesMedia + ", each line is one of these."
 	}
