@@ -43,8 +43,10 @@ func (r Rows) Columns() []string {
 }
 
 // Cells gives the row of a workload as it is at a time.
-func (r Rows) Cells(o *Object, now time.Time) []string {
-	row := append(make([]string, 0, 13), string(o.Kind), o.Metadata.Name)
+func (r Rows) Cells(o *Object, now time.Time) []string { return r.appendCells(nil, o, now) }
+
+func (r Rows) appendCells(row []string, o *Object, now time.Time) []string {
+	row = append(row, string(o.Kind), o.Metadata.Name)
 	if r.Form == TableNames {
 		return row
 	}

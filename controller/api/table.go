@@ -1,12 +1,13 @@
 package api
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ type Table struct {
 	// Columns are the heads. The first two are always the kind and the name.
 	Columns []string `json:"columns"`
 	// Rows have a cell for each column, empty where there is nothing to say.
-	Rows [][]string `json:"rows"`
+	Rows Cells `json:"rows"`
 	// Controller is what is to be told beside the table. The client's own tables have
 	// none.
 	Controller *Controller `json:"controller,omitempty"`
@@ -137,20 +138,23 @@ func tableForm(w http.ResponseWriter, r *http.Request) (TableForm, bool) {
 	return "", false
 }
 
-// writeTable writes the rows one by one: ten thousand of them need no buffer of their
-// own size. It is written as the encoder would write a Table.
+// writeTable writes the table of a view, as the encoder would write a Table, with no
+// more than one row in memory beside the text: memory that was given back to the
+// system costs more to have again than all else that is done here. It says how long
+// the text is, so that who reads it needs one buffer, of that size.
 func (h *handler) writeTable(w http.ResponseWriter, v *controller.View, which selection, form TableForm) {
-	w.Header().Set("Content-Type", "application/json")
-	b := bufio.NewWriterSize(w, 16<<10)
-	defer b.Flush()
 	rows, now := Rows{Form: form, Reasons: form != TableNames}, time.Now()
-	enc := newEncoder(b)
+	var b bytes.Buffer
+	b.Grow(128 * (len(v.Workloads) + 4))
+	enc := newEncoder(&b)
 	b.WriteString(`{"apiVersion":"` + spec.APIVersion + `","kind":"` + tableKind + `","columns":`)
-	_ = enc.Encode(rows.Columns()) // the buffer keeps an error until the end
+	_ = enc.Encode(rows.Columns()) // no text fails to encode
 	b.WriteString(`,"rows":[`)
+	var o Object
+	var cells []string
 	first := true
 	for i := range v.Workloads {
-		o := objectOf(&v.Workloads[i])
+		o = objectOf(&v.Workloads[i])
 		if !which.takes(o.Key(), o.Metadata.Labels) {
 			continue
 		}
@@ -158,11 +162,13 @@ func (h *handler) writeTable(w http.ResponseWriter, v *controller.View, which se
 			b.WriteByte(',')
 		}
 		first = false
-		if enc.Encode(rows.Cells(&o, now)) != nil {
-			return // the peer is gone
-		}
+		cells = rows.appendCells(cells[:0], &o, now)
+		_ = enc.Encode(&cells)
 	}
 	b.WriteString(`],"controller":`)
 	_ = enc.Encode(h.controllerOf(v))
 	b.WriteString("}\n")
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	_, _ = b.WriteTo(w) // the peer is gone: nobody is left to tell
 }

@@ -113,7 +113,7 @@ func happen(m *Metrics, events ...controller.Event) {
 
 // What promtool check metrics finds, without the tool: names, units, help.
 func TestLint(t *testing.T) {
-	problems, err := promlint.New(strings.NewReader(scrape(t, exercised(), sampleWorld(), "")+"\n")).Lint()
+	problems, err := promlint.New(strings.NewReader(scrape(t, exercised(), sampleWorld(), "") + "\n")).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
