@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/proc-controller/proc-controller/cmd/proc-controller/prefault"
 )
 
 // How much garbage may lie about, in percent of what is in use. A start
@@ -61,6 +63,7 @@ func rest(done <-chan struct{}) {
 		debug.SetGCPercent(garbageAtRest)
 	}
 	debug.FreeOSMemory()
+	prefault.Drop()
 }
 
 // allocated is how many bytes have been allocated since the program began. The

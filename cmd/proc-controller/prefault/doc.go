@@ -4,6 +4,7 @@
 // can take 20 to 40 microseconds, and they are most of what a command takes; where a
 // fault is cheap, the two calls cost about what they save.
 //
-// It is imported for this effect, and works on Linux alone. It depends on little, so
-// that it comes early among the packages. See docs/decisions/0016.
+// It does so when it is imported, and on Linux alone. It depends on little, so that it
+// comes early among the packages. For a process that stays it has the opposite: Drop.
+// See docs/decisions/0016.
 package prefault

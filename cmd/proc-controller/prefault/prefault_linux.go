@@ -33,12 +33,24 @@ func populateHeap() {
 	place := new([512]byte)
 	from := uintptr(unsafe.Pointer(place)) &^ uintptr(os.Getpagesize()-1)
 	end := (from + heapChunk) &^ (heapChunk - 1)
-	populate(from, min(heapBytes, end-from), unix.MADV_POPULATE_WRITE)
+	advise(from, min(heapBytes, end-from), unix.MADV_POPULATE_WRITE)
 }
 
-// populateProgram maps the parts of the program that are only read, where the kernel
-// has put them: getauxval(3), AT_PHDR.
+// populateProgram maps the parts of the program that are only read.
 func populateProgram() {
+	eachReadOnly(func(from, size uintptr) { advise(from, size, unix.MADV_POPULATE_READ) })
+}
+
+// Drop unmaps the parts of the program that are only read, for a process that is about
+// to rest: a start touches nearly all of them, and what comes after few. The kernel
+// still has them, and maps again what is needed, when it is.
+func Drop() {
+	eachReadOnly(func(from, size uintptr) { advise(from, size, unix.MADV_DONTNEED) })
+}
+
+// eachReadOnly gives the parts of the program that are only read, where the kernel has
+// put them: getauxval(3), AT_PHDR.
+func eachReadOnly(do func(from, size uintptr)) {
 	auxv, err := unix.Auxv()
 	if err != nil {
 		return
@@ -61,7 +73,7 @@ func populateProgram() {
 	for _, s := range segments {
 		if s.kind == ptLoad && s.flags&pfW == 0 {
 			from := (base + uintptr(s.address)) &^ (page - 1)
-			populate(from, base+uintptr(s.address)+uintptr(s.size)-from, unix.MADV_POPULATE_READ)
+			do(from, base+uintptr(s.address)+uintptr(s.size)-from)
 		}
 	}
 }
@@ -92,8 +104,8 @@ func baseOf(segments []segment, table uintptr) uintptr {
 	return 0
 }
 
-// populate asks the kernel, which since 5.14 can do it (madvise(2)). What it cannot do
-// comes later, page by page.
-func populate(from, size uintptr, how int) {
+// advise asks the kernel (madvise(2)), which since 5.14 can populate. What it cannot do
+// stays as it is: pages come one by one.
+func advise(from, size uintptr, how int) {
 	_, _, _ = unix.RawSyscall(unix.SYS_MADVISE, from, size, uintptr(how))
 }
