@@ -49,15 +49,15 @@ func SameStatus(a, b *spec.Status) bool {
 }
 
 // remaining is the time that is left, as sentence writes it.
-var remaining = regexp.MustCompile(`for another ([0-9.]+(ms|h|m|s))+`)
+var remaining = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`for another ([0-9.]+(ms|h|m|s))+`) })
 
 // untimed is a status whose texts do not say how much time is left.
 func untimed(st spec.Status) spec.Status {
-	st.Message = remaining.ReplaceAllLiteralString(st.Message, "")
+	st.Message = remaining().ReplaceAllLiteralString(st.Message, "")
 	st.Conditions = slices.Clone(st.Conditions)
 	for i := range st.Conditions {
 		c := &st.Conditions[i]
-		c.Message = remaining.ReplaceAllLiteralString(c.Message, "")
+		c.Message = remaining().ReplaceAllLiteralString(c.Message, "")
 	}
 	return st
 }

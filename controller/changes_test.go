@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +61,52 @@ func TestEveryOfferWakesAllWhoWait(t *testing.T) {
 	}
 }
 
+// timesOf is a status with the times of another one's conditions.
+func timesOf(of *spec.Status, st spec.Status) *spec.Status {
+	st.Conditions = slices.Clone(st.Conditions)
+	for i := range min(len(st.Conditions), len(of.Conditions)) {
+		st.Conditions[i].LastTransitionTime = of.Conditions[i].LastTransitionTime
+	}
+	return &st
+}
+
+// At rest the workloads of a view are those of the last one, until something changes;
+// what is probed may change by itself, and is looked at each time.
+func TestViewsAtRestAreMadeOnce(t *testing.T) {
+	faults := within(t, 3, func(m *machine, c *Controller) {
+		look := func() *Workload {
+			v, err := c.View(context.Background())
+			if err != nil || len(v.Workloads) != 1 {
+				m.fault("view: %d workloads, error %v", len(v.Workloads), err)
+				return nil
+			}
+			return &v.Workloads[0]
+		}
+		m.publish(setOf(entry(files, "a")))
+		wait(time.Minute)
+		first := look()
+		if look() != first {
+			m.fault("the workloads are made anew although nothing has changed")
+		}
+		m.publish(setOf(entry(files, "b")))
+		wait(time.Minute)
+		second := look()
+		if second == first || second.Status.Hash != "b" {
+			m.fault("after a change: %+v", second)
+		}
+		probed := entry(files, "b")
+		probed.Object.Spec.ReadinessProbe = &spec.Probe{}
+		m.publish(setOf(probed))
+		wait(time.Minute)
+		if look() == look() {
+			m.fault("what is probed is not looked at")
+		}
+	})
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
 // TestWhatIsNotAnnouncedHasNotChanged lets servers come, crash and go, and looks
 // whether any status differs although no change was announced.
 func TestWhatIsNotAnnouncedHasNotChanged(t *testing.T) {
@@ -71,8 +118,14 @@ func TestWhatIsNotAnnouncedHasNotChanged(t *testing.T) {
 			if err != nil {
 				m.fault("view: %v", err)
 			}
-			all := map[spec.Key]spec.Status{}
+			all := Report(v.world, v.plan) // as it is, whatever was kept
+			if len(all) != len(v.Workloads) {
+				m.fault("%d workloads, and %d are told of", len(all), len(v.Workloads))
+			}
 			for _, w := range v.Workloads {
+				if st := all[w.Key]; !SameStatus(&st, timesOf(&st, w.Status)) {
+					m.fault("%v is told as it was: %v", w.Key, cmp.Diff(w.Status, st))
+				}
 				all[w.Key] = w.Status
 			}
 			return all

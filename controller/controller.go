@@ -67,6 +67,7 @@ type Controller struct {
 	done      chan struct{}  // so has everything else
 	running   sync.WaitGroup // the reporter, and what is done aside
 	reporter  *reporter
+	lately    lately
 }
 
 // New makes a controller; Run makes it go.

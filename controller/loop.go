@@ -27,7 +27,9 @@ type loop struct {
 	plan  Plan
 	ready bool // the first plan has been handed out
 	news  bool // something has changed that status may tell of
-	timer *time.Timer
+	// offers counts what was offered to the reporter.
+	offers uint64
+	timer  *time.Timer
 
 	notBefore time.Time // of the next decision, in a burst
 	due       time.Time // when the timer is to fire
@@ -101,7 +103,7 @@ func (l *loop) run(ctx context.Context) {
 			l.leaving = lv
 		case <-l.leavingDone():
 		case q := <-l.questions:
-			q <- answer{l.now(), l.plan, l.ready}
+			q <- answer{l.now(), l.plan, l.ready, l.offers, !l.news}
 			continue
 		case <-l.timer.C:
 		}
@@ -202,6 +204,7 @@ func (l *loop) offer() {
 		return
 	}
 	l.news = moving // its end is news, too
+	l.offers++
 	l.reporter.offer(l.now(), l.plan)
 }
 

@@ -24,6 +24,18 @@ func Report(w World, p Plan) map[spec.Key]spec.Status {
 	return out
 }
 
+// timeless says that a report of the world would be the same at any later time. It is
+// not where a probe has a time of its own, or where a run has still to show how long
+// it lasts.
+func timeless(w *World) bool {
+	for s := range situations(w) {
+		if s.entry != nil && s.entry.Object != nil && isProbed(&s.entry.Object.Spec) || s.looksLikeStdio() {
+			return false
+		}
+	}
+	return true
+}
+
 func report(w *World, p *Plan, s *situation) spec.Status {
 	why := p.Why[s.key]
 	if p.Blocked.Reason != "" {

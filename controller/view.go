@@ -50,6 +50,10 @@ type answer struct {
 	world World
 	plan  Plan
 	ready bool
+	// offer counts what was offered to the reporter; settled says that nothing has
+	// changed since that status could tell of, and nothing is waited for.
+	offer   uint64
+	settled bool
 }
 
 // View asks the loop for the world and makes status out of it, in the calling
@@ -64,16 +68,46 @@ func (c *Controller) View(ctx context.Context) (View, error) {
 		return View{}, ErrStopped
 	}
 	a := <-reply
-	return c.view(a, c.reporter.report(a.world, a.plan)), nil
+	return c.view(a, c.lately.workloads(a, func() []Workload { return workloadsOf(a, c.reporter.report(a.world, a.plan)) })), nil
 }
 
-func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
+// lately keeps the workloads of the last view for whoever asks next, as long as
+// nothing changes: of a thousand of them making them anew takes ten times as long as
+// all else that an answer takes.
+type lately struct {
+	mu    sync.Mutex
+	offer uint64
+	kept  []Workload // nil for none
+}
+
+// workloads gives what is kept, or else what is made. What the passing of time alone
+// could change is never kept.
+func (l *lately) workloads(a answer, made func() []Workload) []Workload {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.settled && l.kept != nil && l.offer == a.offer {
+		return l.kept
+	}
+	l.kept = nil
+	all := made()
+	if a.settled && timeless(&a.world) {
+		l.kept, l.offer = all, a.offer
+	}
+	return all
+}
+
+func (c *Controller) view(a answer, workloads []Workload) View {
 	o := &a.world.Observed
-	v := View{
+	return View{
 		Owner: c.Owner, PID: c.PID, Ready: a.ready, Notices: slices.Concat(a.world.Desired.Notices, c.Notices()),
 		Instances: o.Instances, Others: o.Others, Unattributed: o.Unattributed, Unreadable: o.Unreadable, Blocked: o.Blocked,
-		world: a.world, plan: a.plan,
+		Workloads: workloads, world: a.world, plan: a.plan,
 	}
+}
+
+// workloadsOf puts every status to its manifest.
+func workloadsOf(a answer, statuses map[spec.Key]spec.Status) []Workload {
+	all := make([]Workload, 0, len(statuses))
 	for s := range situations(&a.world) {
 		st, ok := statuses[s.key]
 		if !ok {
@@ -86,9 +120,9 @@ func (c *Controller) view(a answer, statuses map[spec.Key]spec.Status) View {
 		if len(st.Instances) > 0 {
 			wl.StartedAt = st.Instances[0].StartedAt
 		}
-		v.Workloads = append(v.Workloads, wl)
+		all = append(all, wl)
 	}
-	return v
+	return all
 }
 
 // reporter keeps the last status of every key, for the times at which conditions

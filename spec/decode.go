@@ -138,7 +138,7 @@ func decodeChunk(file string, c chunk) Document {
 // The object is as complete as the findings allow.
 func (w *walker) decode(root *yaml.Node) *Object {
 	w.out = make([]byte, 0, 1024)
-	w.value(root, objectSchema)
+	w.value(root, objectSchema())
 	o := defaultObject()
 	strict, err := kjson.UnmarshalStrict(w.out, o)
 	if err != nil {

@@ -62,7 +62,7 @@ func pathRestarts(path string) bool {
 // of variables, the later one wins.
 func reordered(a, b *Object, found []FieldChange) (changes []FieldChange) {
 	x, y := reflect.ValueOf(&a.Spec).Elem(), reflect.ValueOf(&b.Spec).Elem()
-	for _, f := range layouts[x.Type()] {
+	for _, f := range layouts()[x.Type()] {
 		path := "spec." + f.name
 		v, w := x.Field(f.index), y.Field(f.index)
 		if v.Kind() != reflect.Slice || v.Type().Elem().Kind() != reflect.Struct || v.Len() == 0 ||

@@ -48,7 +48,7 @@ func (f Facts) take(path string, v reflect.Value) {
 	case v.Kind() == reflect.Pointer:
 		f.take(path, v.Elem())
 	case v.Kind() == reflect.Struct:
-		for _, l := range layouts[v.Type()] {
+		for _, l := range layouts()[v.Type()] {
 			f.take(path+"."+l.name, v.Field(l.index))
 		}
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
@@ -61,7 +61,7 @@ func (f Facts) take(path string, v reflect.Value) {
 }
 
 func elementName(v reflect.Value, i int) string {
-	for _, l := range layouts[v.Type()] {
+	for _, l := range layouts()[v.Type()] {
 		if l.name == "name" && v.Field(l.index).String() != "" {
 			return v.Field(l.index).String()
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Hash stands for the part of a spec whose change needs a restart: 16
@@ -73,8 +74,9 @@ var restarts = []string{
 func HashOf(o *Object, files map[string][]byte) Hash {
 	buf := make([]byte, 0, 1024)
 	spec := reflect.ValueOf(&o.Spec).Elem()
-	for i := range hashedFields {
-		f := &hashedFields[i]
+	fields := hashedFields()
+	for i := range fields {
+		f := &fields[i]
 		mark := len(buf)
 		buf = appendField(buf, f.name, spec.Field(f.index))
 		if string(buf[mark:]) == f.unset {
@@ -101,25 +103,25 @@ type hashedField struct {
 	unset string
 }
 
-var hashedFields = func() []hashedField {
+var hashedFields = sync.OnceValue(func() []hashedField {
 	defaults := reflect.ValueOf(Defaulted(Spec{}))
 	var hashed []hashedField
-	for _, f := range layouts[defaults.Type()] {
+	for _, f := range layouts()[defaults.Type()] {
 		if !slices.Contains(neverRestarts, f.name) {
 			f.unset = string(appendField(nil, f.name, defaults.Field(f.index)))
 			hashed = append(hashed, f)
 		}
 	}
 	return hashed
-}()
+})
 
 // layouts are the fields of Spec and of each struct in it, in the order of
 // their names, so that fields may be moved in the type.
-var layouts = func() map[reflect.Type][]hashedField {
+var layouts = sync.OnceValue(func() map[reflect.Type][]hashedField {
 	m := map[reflect.Type][]hashedField{}
 	addLayout(m, reflect.TypeFor[Spec]())
 	return m
-}()
+})
 
 func addLayout(m map[reflect.Type][]hashedField, t reflect.Type) {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
@@ -170,7 +172,7 @@ func appendValue(buf []byte, v reflect.Value) []byte {
 
 func appendStruct(buf []byte, v reflect.Value) []byte {
 	buf = append(buf, '{')
-	for _, f := range layouts[v.Type()] {
+	for _, f := range layouts()[v.Type()] {
 		if fv := v.Field(f.index); !fv.IsZero() {
 			buf = appendField(buf, f.name, fv)
 		}

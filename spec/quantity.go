@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"strings"
+	"sync"
 )
 
 // MemoryBytes gives the memory limit in bytes, rounded up, or false where
@@ -16,11 +17,13 @@ func (l Limits) CPUMillis() (int64, bool) { return quantity(l.CPU, 1000) }
 
 // quantitySuffixes are those of Kubernetes, without n and u, which no limit of
 // a process needs.
-var quantitySuffixes = map[string]*big.Rat{
-	"": big.NewRat(1, 1), "m": big.NewRat(1, 1000),
-	"k": pow(10, 3), "M": pow(10, 6), "G": pow(10, 9), "T": pow(10, 12), "P": pow(10, 15), "E": pow(10, 18),
-	"Ki": pow(2, 10), "Mi": pow(2, 20), "Gi": pow(2, 30), "Ti": pow(2, 40), "Pi": pow(2, 50), "Ei": pow(2, 60),
-}
+var quantitySuffixes = sync.OnceValue(func() map[string]*big.Rat {
+	return map[string]*big.Rat{
+		"": big.NewRat(1, 1), "m": big.NewRat(1, 1000),
+		"k": pow(10, 3), "M": pow(10, 6), "G": pow(10, 9), "T": pow(10, 12), "P": pow(10, 15), "E": pow(10, 18),
+		"Ki": pow(2, 10), "Mi": pow(2, 20), "Gi": pow(2, 30), "Ti": pow(2, 40), "Pi": pow(2, 50), "Ei": pow(2, 60),
+	}
+})
 
 func pow(base, exponent int64) *big.Rat {
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(base), big.NewInt(exponent), nil))
@@ -38,7 +41,7 @@ func quantity(s string, scale int64) (int64, bool) {
 		number = dot // "1." is a quantity to Kubernetes
 	}
 	const longest = 32 // an exponent could ask for any amount of memory
-	factor, known := quantitySuffixes[suffix]
+	factor, known := quantitySuffixes()[suffix]
 	if !known || len(number) > longest || !isNumber(number) {
 		return 0, false
 	}

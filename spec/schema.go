@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 )
 
 // shape is what a value in a manifest must look like.
@@ -60,7 +61,8 @@ var choices = map[reflect.Type][]string{
 	reflect.TypeFor[Kind]():                {string(KindAgent), string(KindMCPServer)},
 }
 
-var objectSchema = schemaOf(reflect.TypeFor[Object]())
+// objectSchema is that of a whole object. Who decodes nothing does not pay for it.
+var objectSchema = sync.OnceValue(func() *schema { return schemaOf(reflect.TypeFor[Object]()) })
 
 func schemaOf(t reflect.Type) *schema {
 	if c := choices[t]; c != nil {

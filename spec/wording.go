@@ -115,8 +115,9 @@ func (w *walker) unknown(key *yaml.Node, s *schema) {
 
 // misplaced says where a field at the top of a manifest belongs.
 func misplaced(name string) string {
-	for i := range objectSchema.fields {
-		f := &objectSchema.fields[i]
+	fields := objectSchema().fields
+	for i := range fields {
+		f := &fields[i]
 		if f.schema.shape == shapeObject && f.schema.index(name) >= 0 {
 			return ": it belongs under " + f.name + " (indent it)"
 		}

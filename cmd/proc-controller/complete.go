@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -24,9 +25,9 @@ func completeWorkloads(at *placeFlags) cobra.CompletionFunc {
 		ctx, cancel := context.WithTimeout(context.Background(), completeWait)
 		defer cancel()
 		if client, _, err := at.client(); err == nil {
-			objects, _ := client.BriefWorkloads(ctx, "") // none runs: the kinds are enough
-			for i := range objects {
-				if k := objects[i].Key(); !isNamed(args, k) {
+			names, _ := client.Table(ctx, api.TableNames, "") // none runs: the kinds are enough
+			for _, k := range names.Keys() {
+				if !isNamed(args, k) {
 					words = append(words, typedAs(typed, k))
 				}
 			}

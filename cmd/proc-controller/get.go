@@ -108,21 +108,13 @@ func (g *getting) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info := g.aside(ctx, client)
-	found, missing, err := g.ask(ctx, client)
+	show := g.objects
+	if g.form.tableForm() != "" {
+		show = g.rowsOf
+	}
+	missing, err := show(ctx, client, p)
 	if err != nil {
-		return p.explain(err)
-	}
-	if g.form.table() {
-		err = g.writeTable(found)
-	} else {
-		err = g.form.write(g.std.out, g.want.single(), g.headless, found)
-	}
-	if err != nil {
-		return cannotWrite(err)
-	}
-	if g.form.table() {
-		g.notes(info, p, len(found) == 0 && len(missing) == 0)
+		return err
 	}
 	for _, m := range missing {
 		g.std.say(m)
@@ -133,45 +125,71 @@ func (g *getting) once(ctx context.Context) error {
 	return nil
 }
 
-// aside asks at the same time for what stands beside a table of everything; nil
-// where nothing does.
-func (g *getting) aside(ctx context.Context, client *api.Client) <-chan *api.Controller {
-	if !g.form.table() || len(g.want) > 0 || !g.labels.Empty() {
-		return nil
+// objects shows what is made of whole objects, and gives what is not there.
+func (g *getting) objects(ctx context.Context, client *api.Client, p place) (missing []error, err error) {
+	found, missing, err := g.ask(ctx, client)
+	if err != nil {
+		return nil, p.explain(err)
 	}
-	answer := make(chan *api.Controller, 1)
-	go func() {
-		if info, err := client.Controller(ctx); err == nil {
-			answer <- &info
+	return missing, cannotWrite(g.form.write(g.std.out, g.want.single(), g.headless, found))
+}
+
+// rowsOf shows rows that the controller has made, and gives what is not there.
+func (g *getting) rowsOf(ctx context.Context, client *api.Client, p place) (missing []error, err error) {
+	t, missing, err := g.askTable(ctx, client)
+	if err != nil {
+		return nil, p.explain(err)
+	}
+	if g.form.form == formName {
+		return missing, cannotWrite(writeNames(g.std.out, t.Keys()))
+	}
+	if len(t.Rows) > 0 {
+		shown := workloadTable(t)
+		shown.headless = g.headless
+		if err := shown.write(g.std.out); err != nil {
+			return missing, cannotWrite(err)
 		}
-		close(answer)
-	}()
-	return answer
+	}
+	g.notes(t.Controller, p, len(t.Rows) == 0 && len(missing) == 0)
+	return missing, nil
 }
 
 // ask gives what is asked for. For one workload alone the others are asked for
 // only where it is not there.
 func (g *getting) ask(ctx context.Context, client *api.Client) (found []api.Object, missing []error, err error) {
-	if g.want.single() {
-		o, err := client.Workload(ctx, g.want[0])
-		if err == nil {
-			return []api.Object{o}, nil, nil
-		}
-		if _, no := errors.AsType[*api.Failure](err); !no {
-			return nil, nil, err
-		}
+	if o, there, err := g.one(ctx, client); there || err != nil {
+		return []api.Object{o}, nil, err
 	}
-	var all []api.Object
-	if g.form.table() || g.form.form == formName {
-		all, err = client.BriefWorkloads(ctx, g.labels.String())
-	} else {
-		all, err = client.Workloads(ctx)
-	}
+	all, err := client.Workloads(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	found, missing = g.want.pick(all)
 	return g.labelled(found), missing, nil
+}
+
+// askTable does the same for a table.
+func (g *getting) askTable(ctx context.Context, client *api.Client) (t api.Table, missing []error, err error) {
+	if o, there, err := g.one(ctx, client); there || err != nil {
+		return api.NewTable([]api.Object{o}, g.form.tableForm(), time.Now()), nil, err
+	}
+	if t, err = client.Table(ctx, g.form.tableForm(), g.labels.String()); err != nil || len(g.want) == 0 {
+		return t, nil, err
+	}
+	missing = g.want.missing(t.Keys())
+	return t.Keep(g.want.takes), missing, nil
+}
+
+// one gives the workload that alone is asked for; that it is not there is no error.
+func (g *getting) one(ctx context.Context, client *api.Client) (o api.Object, there bool, err error) {
+	if !g.want.single() {
+		return o, false, nil
+	}
+	o, err = client.Workload(ctx, g.want[0])
+	if _, no := errors.AsType[*api.Failure](err); no {
+		return o, false, nil
+	}
+	return o, err == nil, err
 }
 
 // labelled leaves out what the selector does not take.
@@ -188,27 +206,14 @@ func (g *getting) labelled(objects []api.Object) []api.Object {
 	return found
 }
 
-func (g *getting) writeTable(found []api.Object) error {
-	if len(found) == 0 {
-		return nil
-	}
-	t := workloadTable(found, time.Now(), g.form.form == formWide)
-	t.headless = g.headless
-	return t.write(g.std.out)
-}
-
 // notes tells, to whoever wants to see a table of everything, what the table
 // does not show, and to whoever sees none why.
-func (g *getting) notes(info <-chan *api.Controller, p place, nothing bool) {
-	if info == nil {
-		if nothing {
-			fmt.Fprintln(g.std.err, g.noneFound())
-		}
-		return
-	}
-	// The table is what was asked for: notes that cannot be had are no failure.
-	if c := <-info; c != nil {
+func (g *getting) notes(c *api.Controller, p place, nothing bool) {
+	switch {
+	case len(g.want) == 0 && g.labels.Empty() && c != nil:
 		writeNotes(g.std.err, *c, nothing, g.form.form == formWide, p.manifests)
+	case nothing:
+		fmt.Fprintln(g.std.err, g.noneFound())
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,20 +42,20 @@ func serveView(t testing.TB, v controller.View) *api.Client {
 	return api.NewClient(path)
 }
 
-// TestBriefListShowsTheSameTable: what a table shows has to be in the short form
-// of the list that it is made from.
-func TestBriefListShowsTheSameTable(t *testing.T) {
-	three := int32(3)
+// TestTheControllersTableIsTheSame: the controller makes the rows that are made here
+// of one object alone, and of what a watch tells.
+func TestTheControllersTableIsTheSame(t *testing.T) {
+	three, at := int32(3), time.Now()
 	workload := func(name string, change func(*spec.Object, *spec.Status)) controller.Workload {
 		o := &spec.Object{Kind: spec.KindAgent, Metadata: spec.Metadata{Name: name, Labels: map[string]string{"a": "b"}}, Spec: spec.Spec{Command: []string{"x"}}}
-		shown := running(spec.KindAgent, name, 7, time.Hour)
+		shown := running(spec.KindAgent, name, 7, now.Sub(at.Add(-90*time.Minute))) // the controller has a clock of its own
 		st := &shown.Status.Status
 		change(o, st)
 		return controller.Workload{Key: o.Key(), Object: o, Status: *st, File: "/m/" + name, Line: 3}
 	}
 	unknown := workload("unknown", func(*spec.Object, *spec.Status) {})
 	unknown.Object = nil
-	client := serveView(t, controller.View{Workloads: []controller.Workload{
+	client := serveView(t, controller.View{Ready: true, Workloads: []controller.Workload{
 		workload("asked", func(_ *spec.Object, st *spec.Status) { st.SuspendedAt = now }),
 		workload("broken", func(_ *spec.Object, st *spec.Status) {
 			st.Conditions = []spec.Condition{{Type: spec.CondReady, Status: spec.True}, {Type: spec.CondAccepted, Status: spec.False, Reason: spec.ReasonInvalid, Message: "no"}}
@@ -74,24 +73,22 @@ func TestBriefListShowsTheSameTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	brief, err := client.BriefWorkloads(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if labelled, err := client.BriefWorkloads(t.Context(), "a=b"); err != nil || len(labelled) != 4 {
-		t.Errorf("%d with the label, error %v", len(labelled), err)
-	}
-	var want, got strings.Builder
-	for b, objects := range map[*strings.Builder][]api.Object{&want: full, &got: brief} {
-		if err := workloadTable(objects, now, true).write(b); err != nil {
+	for _, form := range []api.TableForm{api.TablePlain, api.TableWide, api.TableNames} {
+		got, err := client.Table(t.Context(), form, "")
+		if err != nil {
 			t.Fatal(err)
 		}
+		if got.Controller == nil || !got.Controller.Ready {
+			t.Errorf("%s: beside the table stands %+v", form, got.Controller)
+		}
+		got.Controller = nil
+		if d := cmp.Diff(api.NewTable(full, form, at), got); d != "" || len(full) != 5 {
+			t.Errorf("%s of %d (-full +table):\n%s", form, len(full), d)
+		}
 	}
-	if d := cmp.Diff(want.String(), got.String()); d != "" || len(full) != 5 {
-		t.Errorf("of %d (-full +brief):\n%s", len(full), d)
-	}
-	if brief[0].Spec.Command != nil {
-		t.Error("it is not brief")
+	labelled, err := client.Table(t.Context(), api.TableNames, "a=b")
+	if err != nil || len(labelled.Rows) != 4 {
+		t.Errorf("%d with the label, error %v", len(labelled.Rows), err)
 	}
 }
 
@@ -105,11 +102,11 @@ func BenchmarkGetOfAThousand(b *testing.B) {
 	}
 	client := serveView(b, v)
 	for b.Loop() {
-		all, err := client.BriefWorkloads(b.Context(), "")
-		if err != nil || len(all) != 1000 {
-			b.Fatal(len(all), err)
+		all, err := client.Table(b.Context(), api.TablePlain, "")
+		if err != nil || len(all.Rows) != 1000 {
+			b.Fatal(len(all.Rows), err)
 		}
-		if err := workloadTable(all, now, false).write(io.Discard); err != nil {
+		if err := workloadTable(all).write(io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

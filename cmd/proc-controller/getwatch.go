@@ -196,18 +196,16 @@ func (w *getWatch) cells(o *api.Object, now time.Time) ([]string, error) {
 	if w.form.form == formColumns {
 		return w.form.ownRow(o)
 	}
-	return w.rows().cells(o, now), nil
+	return w.rows().Cells(o, now), nil
 }
 
 // rows has the column for reasons always: one may come.
-func (w *getWatch) rows() workloadRows {
-	return workloadRows{wide: w.form.form == formWide, reasons: true}
-}
+func (g *getting) rows() api.Rows { return api.Rows{Form: g.form.tableForm(), Reasons: true} }
 
 // watchTable is a table that goes on: its columns leave room for what may come.
 func (g *getting) watchTable() *table {
 	t := &table{headless: g.headless, tint: tintWorkload}
-	head := workloadRows{wide: g.form.form == formWide, reasons: true}.head()
+	head := g.rows().Columns()
 	room := []int{9, 12, 9, 5, 7, 8, 5} // KIND, NAME, STATUS, READY, PID, RESTARTS, AGE
 	if g.form.form == formColumns {
 		head, room = g.form.heads(), nil

@@ -36,13 +36,12 @@ func (t *table) layout(out *bufio.Writer, look terminal, columns int) layout {
 	return l
 }
 
-// cell gives a cell in its colour, filled up to the width.
-func (l *layout) cell(i int, text string, width int, tinted bool) string {
-	padded := pad(text, width)
+// cell gives a cell in its colour.
+func (l *layout) cell(i int, text string, tinted bool) string {
 	if l.tint == nil || !tinted || i >= len(l.head) {
-		return padded
+		return text
 	}
-	return l.look.paint(l.tint(l.head[i], text), text) + padded[len(text):]
+	return l.look.paint(l.tint(l.head[i], text), text)
 }
 
 // row writes the cells beside each other. The last one is not filled up, and is
@@ -50,7 +49,10 @@ func (l *layout) cell(i int, text string, width int, tinted bool) string {
 func (l *layout) row(cells []string, tinted bool) {
 	last := len(cells) - 1
 	for i, text := range cells[:max(last, 0)] {
-		l.out.WriteString(l.cell(i, text, l.width[i]+2, tinted))
+		l.out.WriteString(l.cell(i, text, tinted))
+		for range l.width[i] + 2 - utf8.RuneCountInString(text) {
+			l.out.WriteByte(' ')
+		}
 	}
 	if last >= 0 {
 		l.end(last, cells[last], tinted)
@@ -64,7 +66,7 @@ func (l *layout) end(i int, text string, tinted bool) {
 	switch {
 	case text == "-" && !l.fits && room < 1:
 	case l.fits || utf8.RuneCountInString(text) <= room:
-		l.out.WriteString(l.cell(i, text, 0, tinted))
+		l.out.WriteString(l.cell(i, text, tinted))
 	case room >= minLast:
 		l.lines(wrapped(text, room), "", l.before)
 	default:
@@ -96,7 +98,7 @@ func (l *layout) record(head, cells []string) {
 		label := head[i] + " "
 		room := l.columns - utf8.RuneCountInString(label)
 		if utf8.RuneCountInString(text) <= room {
-			l.out.WriteString(l.look.paint(dim, label) + l.cell(i, text, 0, true) + "\n")
+			l.out.WriteString(l.look.paint(dim, label) + l.cell(i, text, true) + "\n")
 			continue
 		}
 		const indent = 2

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/proc-controller/proc-controller/actuate"
+	_ "github.com/proc-controller/proc-controller/cmd/proc-controller/prefault" // first of all
 )
 
 // The main function runs on the main thread, and stays there: see MainThread.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"time"
+
+	"github.com/proc-controller/proc-controller/cmd/proc-controller/prefault"
 )
 
 // How much garbage may lie about, in percent of what is in use. A start
@@ -39,8 +41,12 @@ func collectNoMore() {
 	}
 }
 
-// rest waits until the start is over and gives the memory that it needed back
-// to the system, once. It ends early when done is closed.
+// trimEvery is how often memory is given back after that: a reading of the process
+// table needs some each time, which would add up to a quarter of what is in use.
+const trimEvery = 45 * time.Second
+
+// rest waits until the start is over and gives the memory that it needed back to the
+// system, and again now and then what was needed since. It ends when done is closed.
 func rest(done <-chan struct{}) {
 	tick := time.NewTicker(restEvery)
 	defer tick.Stop()
@@ -60,12 +66,23 @@ func rest(done <-chan struct{}) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbageAtRest)
 	}
-	debug.FreeOSMemory()
+	tick.Reset(trimEvery)
+	for {
+		debug.FreeOSMemory()
+		prefault.Drop()
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
 }
 
-// allocated is how many bytes have been allocated since the program began.
+// allocated is how many bytes have been allocated since the program began. The
+// package runtime/metrics would tell without a pause, at the price of its tables in
+// each start of the program.
 func allocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

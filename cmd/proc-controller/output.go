@@ -46,6 +46,20 @@ type customColumn struct {
 // table says that people read it: it has a head, and notes beside it.
 func (f *outputForm) table() bool { return f.form == formTable || f.form == formWide }
 
+// tableForm is the table that the controller makes for it; empty where it is to be made
+// of objects.
+func (f *outputForm) tableForm() api.TableForm {
+	switch f.form {
+	case formTable:
+		return api.TablePlain
+	case formWide:
+		return api.TableWide
+	case formName:
+		return api.TableNames
+	}
+	return ""
+}
+
 // parseOutput reads the value of -o.
 func parseOutput(cmd *cobra.Command, value string) (f outputForm, err error) {
 	word, text, given := strings.Cut(value, "=")
@@ -100,7 +114,7 @@ func parseColumns(cmd *cobra.Command, text string) (columns []customColumn, err 
 func (f *outputForm) write(w io.Writer, single, headless bool, found []api.Object) error {
 	switch f.form {
 	case formName:
-		return writeNames(w, found)
+		return writeNames(w, keysOf(found))
 	case formPath:
 		return f.writePath(w, single, found)
 	case formColumns:

@@ -45,13 +45,17 @@ func (want selectors) pick(all []api.Object) (found []api.Object, missing []erro
 			found = append(found, all[i])
 		}
 	}
-	known := byKey(found)
+	return found, want.missing(keysOf(all))
+}
+
+// missing gives an error for each name that is not among all.
+func (want selectors) missing(all []spec.Key) (missing []error) {
 	for _, k := range want {
-		if k.Name != "" && known[k] == nil {
-			missing = append(missing, notFound(k, all))
+		if k.Name != "" && !slices.Contains(all, k) {
+			missing = append(missing, noSuch(k, all))
 		}
 	}
-	return found, missing
+	return missing
 }
 
 // takes says whether a workload is one of those asked for.
@@ -63,17 +67,19 @@ func matches(want, key spec.Key) bool {
 	return want.Kind == key.Kind && (want.Name == "" || want.Name == key.Name)
 }
 
-// notFound names the workload of the same name and another kind, or one of the
-// same kind and a name that is near.
-func notFound(k spec.Key, all []api.Object) error {
+func notFound(k spec.Key, all []api.Object) error { return noSuch(k, keysOf(all)) }
+
+// noSuch names the workload of the same name and another kind, or one of the same
+// kind and a name that is near.
+func noSuch(k spec.Key, all []spec.Key) error {
 	var names []string
 	suggestion := ""
 	for _, o := range all {
 		switch {
 		case o.Kind == k.Kind:
-			names = append(names, o.Metadata.Name)
-		case o.Metadata.Name == k.Name:
-			suggestion = " (did you mean " + shortName(o.Key()) + "?)"
+			names = append(names, o.Name)
+		case o.Name == k.Name:
+			suggestion = " (did you mean " + shortName(o) + "?)"
 		}
 	}
 	if suggestion == "" {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -129,7 +130,7 @@ func (s *settling) tell(std streams, states []waitState, verb, when string, chos
 
 // countdown is the time in a message that another message without it is the same
 // as.
-var countdown = regexp.MustCompile(` ?\(?for another [0-9a-zµ.]+\)?`)
+var countdown = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` ?\(?for another [0-9a-zµ.]+\)?`) })
 
 // lines are what is shown while it is waited for: those that it is not true of.
 func (s *settling) lines(states []waitState, all []api.Object) (lines []progressLine) {
@@ -145,7 +146,7 @@ func (s *settling) lines(states []waitState, all []api.Object) (lines []progress
 // wayOf says how far a workload is on its way and why it is no further, as stepOf
 // does; o is nil where the controller does not know it yet.
 func wayOf(o *api.Object, why string) string {
-	why = countdown.ReplaceAllString(why, "")
+	why = countdown().ReplaceAllString(why, "")
 	if o == nil || o.Status.Phase == "" {
 		return why
 	}

@@ -36,9 +36,9 @@ func checkTable(t *testing.T, got *table, want string) {
 func TestTableOfWorkloads(t *testing.T) {
 	files := running(spec.KindMCPServer, "files", 4711, 12*time.Second)
 	files.Status.Restarts = 3
-	checkTable(t, workloadTable([]api.Object{
+	checkTable(t, workloadTable(api.NewTable([]api.Object{
 		running(spec.KindAgent, "writer", 23, 5*time.Minute), files, running(spec.KindMCPServer, "x", 1234567, 50*time.Hour),
-	}, now, false), `
+	}, api.TablePlain, now)), `
 KIND       NAME    STATUS   READY  PID      RESTARTS  AGE
 Agent      writer  Running  1/1    23       0         5m
 MCPServer  files   Running  1/1    4711     3         12s
@@ -61,7 +61,7 @@ func TestTableShowsReasonsOnlyWhereOneIsWrong(t *testing.T) {
 	two := int32(3)
 	replicas := running(spec.KindAgent, "many", 9, time.Minute)
 	replicas.Spec.Replicas = &two
-	checkTable(t, workloadTable([]api.Object{broken, suspended, replicas, crashing, stale}, now, false), `
+	checkTable(t, workloadTable(api.NewTable([]api.Object{broken, suspended, replicas, crashing, stale}, api.TablePlain, now)), `
 KIND       NAME      STATUS     READY  PID  RESTARTS  AGE  REASON
 Agent      broken    Pending    -      -    0         -    InvalidManifest
 Agent      idle      Suspended  0/0    -    0         -    -
@@ -75,7 +75,7 @@ func TestWideTable(t *testing.T) {
 	o := running(spec.KindMCPServer, "files", 4711, time.Second)
 	o.Status.Ports = spec.PortMap{{Port: 8080}, {Name: "http", Port: 8123}}
 	o.Status.Instances = append(o.Status.Instances, spec.InstanceStatus{Instance: "p2-9", Ready: true})
-	checkTable(t, workloadTable([]api.Object{o}, now, true), `
+	checkTable(t, workloadTable(api.NewTable([]api.Object{o}, api.TableWide, now)), `
 KIND       NAME   STATUS   READY  PID   RESTARTS  AGE  INSTANCE       PORTS           SCOPE  HASH  FILE
 MCPServer  files  Running  2/1    4711  0         1s   k7f3-881,p2-9  8080,http=8123  off    9c1e  /m/files.yaml:1
 `)

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -43,7 +44,7 @@ func (st *story) summary(s *sheet) {
 	}
 	st.reached(s)
 	s.field("MCP config", st.Status.MCPConfig)
-	s.field("Ready", readyCell(st.Object))
+	s.field("Ready", api.ReadyCell(st.Object))
 	if n := st.Status.Restarts; n > 0 {
 		s.field("Restarts", strconv.Itoa(n))
 	}
@@ -61,7 +62,7 @@ func (st *story) summary(s *sheet) {
 
 // phase is the phase, and why it is so where something is wrong or awaited.
 func (st *story) phase() string {
-	phase, why := string(st.Status.Phase), reasonCell(st.Object)
+	phase, why := string(st.Status.Phase), api.ReasonCell(st.Object)
 	switch {
 	case why == "":
 		return phase
@@ -84,7 +85,7 @@ func (st *story) reached(s *sheet) {
 	}
 	var ports []string
 	for _, p := range st.Status.Ports {
-		ports = append(ports, portCell(p))
+		ports = append(ports, api.PortCell(p))
 	}
 	s.field("Ports", strings.Join(ports, ", "))
 }
@@ -147,7 +148,7 @@ func (st *story) instances(s *sheet) {
 			s.field("Scope", in.Scope)
 			var ports []string
 			for _, p := range in.Ports {
-				ports = append(ports, portCell(p))
+				ports = append(ports, api.PortCell(p))
 			}
 			s.field("Ports", strings.Join(ports, ", "))
 			if in.Outdated {
@@ -202,7 +203,7 @@ func (st *story) dependencies() *table {
 func (st *story) isNow(k spec.Key) string {
 	for i := range st.all {
 		if o := &st.all[i]; o.Key() == k {
-			return string(o.Status.Phase) + ", " + readyCell(o) + " ready"
+			return string(o.Status.Phase) + ", " + api.ReadyCell(o) + " ready"
 		}
 	}
 	return "not there"

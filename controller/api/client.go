@@ -107,10 +107,25 @@ func (c *Client) ask(ctx context.Context, method, path string, want int, into an
 	if resp.StatusCode != want {
 		return readFailure(resp)
 	}
-	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+	if err := decode(resp, into); err != nil {
 		return fmt.Errorf("cannot read the controller's answer: %w", err)
 	}
 	return nil
+}
+
+// largestAnswer bounds what is read in one piece; what is longer, or does not say how
+// long it is, is read as it comes.
+const largestAnswer = 16 << 20
+
+func decode(resp *http.Response, into any) error {
+	if resp.ContentLength < 0 || resp.ContentLength > largestAnswer {
+		return json.NewDecoder(resp.Body).Decode(into)
+	}
+	text := make([]byte, resp.ContentLength)
+	if _, err := io.ReadFull(resp.Body, text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
 }
 
 // explain turns a failed request into words without the made-up URL.

@@ -115,7 +115,7 @@ func (h *handler) routes() []route {
 			h.list(w, r, c.kind, c.list)
 		}, operation{
 			summary: "The workloads and their status, as a list or as a watch.",
-			answer:  List{}, line: WatchEvent{}, query: append(slices.Clip(selectionParameters), briefParameter),
+			answer:  List{}, other: Table{}, line: WatchEvent{}, query: append(slices.Clip(selectionParameters), tableParameter),
 		}})
 	}
 	rs = append(rs, describe(operation{
@@ -193,13 +193,19 @@ func (h *handler) health(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) controller(w http.ResponseWriter, r *http.Request) {
 	if v, ok := h.view(w, r); ok {
-		c := controllerOf(v)
-		c.Version, c.Upgrades = h.Image.Version, h.Image.Upgrades
-		if h.Image.Upgrader != nil {
-			c.UpgradeFailure = h.Image.Upgrader.Failure()
-		}
-		writeJSON(w, http.StatusOK, c)
+		writeJSON(w, http.StatusOK, h.controllerOf(v))
 	}
+}
+
+// controllerOf is what a view says beside its workloads, and what is known of the
+// program.
+func (h *handler) controllerOf(v *controller.View) Controller {
+	c := controllerOf(v)
+	c.Version, c.Upgrades = h.Image.Version, h.Image.Upgrades
+	if h.Image.Upgrader != nil {
+		c.UpgradeFailure = h.Image.Upgrader.Failure()
+	}
+	return c
 }
 
 // process tells what the controller does with a process. One that it has never
@@ -242,12 +248,16 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, n
 	if !ok {
 		return
 	}
-	brief, ok := flag(w, r, "brief")
+	form, ok := tableForm(w, r)
 	if !ok {
 		return
 	}
 	v, ok := h.view(w, r)
 	if !ok {
+		return
+	}
+	if form != "" {
+		h.writeTable(w, v, which, form)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -265,9 +275,6 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request, kind spec.Kind, n
 			b.WriteByte(',')
 		}
 		first = false
-		if brief {
-			o = briefOf(o)
-		}
 		if enc.Encode(o) != nil {
 			return // the peer is gone
 		}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/proc-controller/proc-controller/spec"
@@ -124,11 +125,11 @@ func describeRoutes(routes []route) ([]byte, error) {
 }
 
 // placeholder is the variable part of a path.
-var placeholder = regexp.MustCompile(`\{(\w+)\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(\w+)\}`) })
 
 func (r *route) describe(types *schemas) (*pathItem, error) {
 	item := &pathItem{OperationID: r.operationID(), Summary: r.about.summary, Responses: map[string]*answerItem{}}
-	for _, m := range placeholder.FindAllStringSubmatch(r.path, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(r.path, -1) {
 		item.Parameters = append(item.Parameters, parameterItem{Name: m[1], In: "path", Required: true, Schema: map[string]any{"type": "string"}})
 	}
 	for _, p := range r.about.query {
@@ -151,6 +152,14 @@ func (r *route) describe(types *schemas) (*pathItem, error) {
 			return nil, err
 		}
 		good.Content[media] = mediaItem{s}
+	}
+	if r.about.other != nil {
+		s, err := types.of(reflect.TypeOf(r.about.other))
+		if err != nil {
+			return nil, err
+		}
+		const media = "application/json"
+		good.Content[media] = mediaItem{map[string]any{"oneOf": []any{good.Content[media].Schema, s}}}
 	}
 	if r.about.line != nil {
 		good.Description += " As " + linesMedia + ", each line is one of these."

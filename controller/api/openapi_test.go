@@ -128,6 +128,13 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 			t.Errorf("%s %s: %d: %v\n%s", r.method, path, code, err, body)
 		}
 		checked++
+		if r.about.other != nil {
+			code, header, body = answerOf(t, h, r.method, path+"?as=wide")
+			if err := asDescribed(doc, &r, code, header, body); err != nil || !strings.Contains(string(body), tableKind) {
+				t.Errorf("%s %s as a table: %d: %v\n%s", r.method, path, code, err, body)
+			}
+			checked++
+		}
 		if r.about.line == nil || r.about.answer == nil {
 			continue
 		}

@@ -20,6 +20,9 @@ type operation struct {
 	// answer is a value of the type that a good answer has, as JSON; nil where it
 	// is another media type or a stream.
 	answer any
+	// other is a value of another type that a good answer may have instead, as JSON,
+	// where a parameter chooses.
+	other any
 	// line is a value of the type of each line of a stream of JSON lines. Where
 	// there is an answer too, a parameter chooses.
 	line any

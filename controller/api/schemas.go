@@ -23,6 +23,7 @@ func newSchemas(routes []route) *schemas {
 	}
 	for i := range routes {
 		s.name(routes[i].about.answer)
+		s.name(routes[i].about.other)
 		s.name(routes[i].about.line)
 	}
 	return s

@@ -27,6 +27,7 @@ var figures = []figure{
 	{"scan/1000", func(b *bench) ([]Row, error) { return b.scanRows("scan/1000", 1000) }},
 	{"scan/10000", func(b *bench) ([]Row, error) { return b.scanRows("scan/10000", 10000) }},
 	{"change/10000", (*bench).changeRows},
+	{"get/1000", (*bench).getRows},
 }
 
 // What the figures may cost.
@@ -43,6 +44,7 @@ var (
 	limitThreads = Limit{Value: 16}
 	limitProbes  = Limit{Value: 5}  // % of a core
 	limitRSS     = Limit{Value: 25} // MB
+	limitGet     = Limit{Value: 30} // ms
 	limitFlat    = Limit{Value: 1.2}
 )
 

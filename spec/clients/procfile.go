@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -28,8 +29,8 @@ func isProcfile(name string) bool {
 }
 
 var (
-	procLine = regexp.MustCompile(`^([A-Za-z0-9_-]+):\s*(.+)$`)
-	portRef  = regexp.MustCompile(`\$(PORT\b|\{PORT\b)`)
+	procLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9_-]+):\s*(.+)$`) })
+	portRef  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(PORT\b|\{PORT\b)`) })
 )
 
 // Parse is Format's.
@@ -42,12 +43,12 @@ func (procfile) Parse(data []byte) (*Config, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		m := procLine.FindStringSubmatch(line)
+		m := procLine().FindStringSubmatch(line)
 		if m == nil {
 			return nil, fmt.Errorf("line %d: it is not of the form NAME: COMMAND", n)
 		}
 		c.Servers = append(c.Servers, Server{
-			Name: m[1], Line: n, Kind: spec.KindAgent, Shell: m[2], EnvFile: ".env", Port: portRef.MatchString(m[2]),
+			Name: m[1], Line: n, Kind: spec.KindAgent, Shell: m[2], EnvFile: ".env", Port: portRef().MatchString(m[2]),
 		})
 	}
 	return c, nil

@@ -3,17 +3,18 @@ package clients
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Clients write ${VAR}, ${VAR:-default}, ${env:VAR}, ${input:id},
 // ${workspaceFolder} and ${userHome}; manifests $(VAR).
-var reference = regexp.MustCompile(`\$\{([^{}]*)\}`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^{}]*)\}`) })
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // isReference says that a value is nothing but one.
 func isReference(value string) bool {
-	loc := reference.FindStringIndex(value)
+	loc := reference().FindStringIndex(value)
 	return loc != nil && loc[0] == 0 && loc[1] == len(value)
 }
 
@@ -30,7 +31,7 @@ type references struct {
 func (r *references) translate(value string) string {
 	var b strings.Builder
 	for {
-		loc := reference.FindStringSubmatchIndex(value)
+		loc := reference().FindStringSubmatchIndex(value)
 		if loc == nil {
 			return b.String() + escape(value)
 		}
@@ -48,13 +49,13 @@ func (r *references) one(whole, inner string) string {
 		return escape(r.folder)
 	case inner == "userHome":
 		return "$(HOME)"
-	case kind == "env" && variableName.MatchString(rest):
+	case kind == "env" && variableName().MatchString(rest):
 		return "$(" + rest + ")"
 	case kind == "input" && rest != "":
 		return r.input(rest)
-	case !prefixed && variableName.MatchString(inner) && inner != "workspaceFolder":
+	case !prefixed && variableName().MatchString(inner) && inner != "workspaceFolder":
 		return "$(" + inner + ")"
-	case prefixed && variableName.MatchString(kind) && strings.HasPrefix(rest, "-"):
+	case prefixed && variableName().MatchString(kind) && strings.HasPrefix(rest, "-"):
 		r.note("%s has become $(%s): there are no defaults here, so set %s", whole, kind, kind)
 		return "$(" + kind + ")"
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -16,16 +17,18 @@ var secretWords = []string{
 }
 
 // secretShapes are the forms of well-known tokens.
-var secretShapes = regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|sk-|sk_live_|sk_test_|rk_live_|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|eyJ[A-Za-z0-9_-]+\.|npm_|hf_|dop_v1_|Bearer \S)`)
+var secretShapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|sk-|sk_live_|sk_test_|rk_live_|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|eyJ[A-Za-z0-9_-]+\.|npm_|hf_|dop_v1_|Bearer \S)`)
+})
 
 // isSecret says that a value has to be kept out of a manifest: by the name that it
 // has, by its form, or since nobody would write such a thing by hand.
 func isSecret(name, value string) bool {
-	value = reference.ReplaceAllString(value, "") // what it refers to is elsewhere
+	value = reference().ReplaceAllString(value, "") // what it refers to is elsewhere
 	switch {
 	case value == "" || isPath(value):
 		return false
-	case secretShapes.MatchString(value), hasCredentials(value):
+	case secretShapes().MatchString(value), hasCredentials(value):
 		return true
 	case isPlain(value):
 		return false

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -37,14 +38,14 @@ func (f *Field) each(yield func(*Field) bool) bool {
 }
 
 // element is the mark of an element of a list: [] or the number of one.
-var element = regexp.MustCompile(`\[[0-9]*\]`)
+var element = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[0-9]*\]`) })
 
 // Lookup finds a field by its path as people type it: spec.env[].name,
 // spec.env.name, spec.env[0].name, agent.spec.env. The path may begin with a kind,
 // which the field then has to be of; kind is empty where it does not. A kind alone
 // is the whole manifest. The error says what was probably meant.
 func Lookup(path string) (f *Field, kind spec.Kind, err error) {
-	names := strings.Split(strings.TrimPrefix(element.ReplaceAllString(path, ""), "."), ".")
+	names := strings.Split(strings.TrimPrefix(element().ReplaceAllString(path, ""), "."), ".")
 	root := Manifest()
 	if k, err := spec.ParseKind(names[0]); err == nil && root.Find(names[0]) == nil || len(names) > 1 && err == nil {
 		kind, names = k, names[1:]

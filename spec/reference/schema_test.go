@@ -217,7 +217,9 @@ func TestSchemaAgreesWithDecode(t *testing.T) {
 }
 
 // field is a path without the numbers of elements.
-func field(path string) string { return strings.TrimSuffix(element.ReplaceAllString(path, "[]"), "[]") }
+func field(path string) string {
+	return strings.TrimSuffix(element().ReplaceAllString(path, "[]"), "[]")
+}
 
 // eachMutation gives the document with each of its values left out or replaced. The
 // document is as it was after each.

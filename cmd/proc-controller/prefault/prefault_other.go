@@ -1,0 +1,6 @@
+//go:build !linux
+
+package prefault
+
+// Drop does nothing: only Linux is asked to.
+func Drop() {}
