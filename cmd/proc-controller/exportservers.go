@@ -198,10 +198,10 @@ func completeExport(at *placeFlags) cobra.CompletionFunc {
 		ctx, cancel := context.WithTimeout(context.Background(), completeWait)
 		defer cancel()
 		if client, _, err := at.client(); err == nil {
-			objects, _ := client.BriefWorkloads(ctx, "") // none runs: the clients are enough
-			for i := range objects {
-				if o := &objects[i]; o.Kind == spec.KindMCPServer && !slices.Contains(args, o.Metadata.Name) {
-					words = append(words, o.Metadata.Name)
+			names, _ := client.Table(ctx, api.TableNames, "") // none runs: the clients are enough
+			for _, k := range names.Keys() {
+				if k.Kind == spec.KindMCPServer && !slices.Contains(args, k.Name) {
+					words = append(words, k.Name)
 				}
 			}
 		}

@@ -7,7 +7,5 @@
 // the workload, so their number is bounded by what there is.
 //
 // Start reading at metrics.go, which has all that is counted; workloads.go has what
-// is looked up, series.go what both are made of, and text.go how it is written. No
-// library does that, since each start of the program would pay for it: see
-// docs/decisions/0016.
+// is looked up.
 package metrics

@@ -3,32 +3,34 @@ package metrics
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
 // Passed implements Instruments.
-func (m *Metrics) Passed(took time.Duration) { m.reconcile.observe(took.Seconds()) }
+func (m *Metrics) Passed(took time.Duration) { m.reconcile.Observe(took.Seconds()) }
 
 // Spawned implements Instruments.
 func (m *Metrics) Spawned(took time.Duration, err error) {
-	m.spawn[result(err != nil)].observe(took.Seconds())
+	m.spawn[result(err != nil)].Observe(took.Seconds())
 }
 
 // Scanned implements Instruments.
 func (m *Metrics) Scanned(depth observe.Depth, took time.Duration, processes int, err error) {
 	if err != nil {
-		m.scanFails.Add(1)
+		m.scanFails.Inc()
 		return
 	}
-	m.scans[depth].observe(took.Seconds())
-	m.scanned.Store(int64(processes))
+	m.scans[depth].Observe(took.Seconds())
+	m.scanned.Set(float64(processes))
 }
 
 // Probed implements Instruments.
 func (m *Metrics) Probed(kind controller.ProbeKind, took time.Duration, failed bool) {
-	m.probes[kind][result(failed)].observe(took.Seconds())
+	m.probes[kind][result(failed)].Observe(took.Seconds())
 }
 
 // Happened implements Instruments.
@@ -39,22 +41,22 @@ func (m *Metrics) Happened(e controller.Event) {
 			m.endsOf(e.Key, func(n *ends) { n.beside(e.Token) })
 		}
 	case controller.Started:
-		m.starts.inc(of(e.Key)...)
+		m.starts.WithLabelValues(of(e.Key)...).Inc()
 		m.endsOf(e.Key, func(n *ends) {
 			if why := n.started(e.Token); why != "" {
-				m.restarts.inc(of(e.Key, string(why))...)
+				m.restarts.WithLabelValues(of(e.Key, string(why))...).Inc()
 			}
 		})
 	case controller.StartFailed:
 		m.sent(e.Sent)
 		if !e.Planned {
-			m.startFailures.inc(of(e.Key, string(e.Reason))...)
+			m.startFailures.WithLabelValues(of(e.Key, string(e.Reason))...).Inc()
 		}
 		m.endsOf(e.Key, func(n *ends) { n.failed(e.Token) })
 	case controller.StopAsked:
 		m.endsOf(e.Key, func(n *ends) { n.stopping(e.ID, e.Reason) })
 	case controller.Exited:
-		m.exits.inc(of(e.Key, string(e.Termination.Reason))...)
+		m.exits.WithLabelValues(of(e.Key, string(e.Termination.Reason))...).Inc()
 		m.endsOf(e.Key, func(n *ends) { n.exited(e.ID, e.Termination.Reason) })
 	case controller.ServerEnded:
 		m.exits.WithLabelValues(of(e.Key, string(e.Termination.Reason))...).Inc()
@@ -75,7 +77,7 @@ func of(k spec.Key, more ...string) []string {
 
 func (m *Metrics) sent(all []observe.Sent) {
 	for _, s := range all {
-		m.signals.inc(results[result(s.Err != "")], spec.SignalName(s.Signal))
+		m.signals.WithLabelValues(spec.SignalName(s.Signal), results[result(s.Err != "")]).Inc()
 	}
 }
 
@@ -96,7 +98,7 @@ func (m *Metrics) forget(k spec.Key) {
 	m.mu.Lock()
 	delete(m.ends, k)
 	m.mu.Unlock()
-	for _, c := range []*counters{m.starts, m.startFailures, m.exits, m.restarts} {
-		c.forget(of(k)...)
+	for _, v := range []*prometheus.CounterVec{m.starts, m.startFailures, m.exits, m.restarts} {
+		v.DeletePartialMatch(prometheus.Labels{labelKind: string(k.Kind), labelName: k.Name})
 	}
 }

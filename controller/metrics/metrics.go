@@ -2,7 +2,8 @@ package metrics
 
 import (
 	"sync"
-	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/observe"
@@ -22,19 +23,18 @@ const (
 // Metrics count what a controller does. They are its Instruments; their methods
 // may be called from many goroutines.
 type Metrics struct {
-	reconcile *histogram
-	spawn     [2]*histogram    // by success
-	scans     [3]*histogram    // by depth
-	probes    [4][2]*histogram // by kind, and success
-	scanned   atomic.Int64
-	scanFails atomic.Int64
+	reconcile prometheus.Histogram
+	spawn     [2]prometheus.Observer // by success
+	scans     [3]prometheus.Observer // by depth
+	scanned   prometheus.Gauge
+	scanFails prometheus.Counter
+	probes    [4][2]prometheus.Observer // by kind, and success
 
-	starts, startFailures *counters
-	restarts, exits       *counters
-	signals               *counters
+	starts, startFailures *prometheus.CounterVec
+	restarts, exits       *prometheus.CounterVec
+	signals               *prometheus.CounterVec
 
-	// all gives the values of every metric that is counted.
-	all []func() family
+	all []prometheus.Collector
 
 	mu   sync.Mutex
 	ends map[spec.Key]*ends
@@ -56,36 +56,36 @@ var (
 // New gives metrics that have counted nothing yet.
 func New() *Metrics {
 	m := &Metrics{ends: map[spec.Key]*ends{}}
-	m.reconcile = m.histograms("reconcile_duration_seconds", "How long the loop took to decide once and to hand out what it decided.", reconcileBuckets).with()
+	m.reconcile = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: namespace, Name: "reconcile_duration_seconds", Buckets: reconcileBuckets,
+		Help: "How long the loop took to decide once and to hand out what it decided.",
+	})
+	m.all = append(m.all, m.reconcile)
 	spawn := m.histograms("spawn_duration_seconds", "How long starts took, until the program was executed.", spawnBuckets, "result")
 	scans := m.histograms("scan_duration_seconds", "How long readings of the process table took, by how much was read again.", scanBuckets, "depth")
 	probes := m.histograms("probe_duration_seconds", "How long attempts of probes took, by what the probe is for.", probeBuckets, "probe", "result")
 	for i, result := range results {
-		m.spawn[i] = spawn.with(result)
+		m.spawn[i] = spawn.WithLabelValues(result)
 		for kind := controller.Startup; kind <= controller.Verification; kind++ {
-			m.probes[kind][i] = probes.with(kind.String(), result)
+			m.probes[kind][i] = probes.WithLabelValues(kind.String(), result)
 		}
 	}
 	for depth, name := range depths {
-		m.scans[depth] = scans.with(name)
+		m.scans[depth] = scans.WithLabelValues(name)
 	}
-	m.number("scanned_processes", "Processes in the process table, of whomever, at the last reading.", isGauge, &m.scanned)
-	m.number("scan_failures_total", "Readings of the process table that failed: nothing is decided until one works again.", isCounter, &m.scanFails)
+	m.scanned = prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "scanned_processes", Help: "Processes in the process table, of whomever, at the last reading.",
+	})
+	m.scanFails = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "scan_failures_total", Help: "Readings of the process table that failed: nothing is decided until one works again.",
+	})
+	m.all = append(m.all, m.scanned, m.scanFails)
 	m.starts = m.counters("starts_total", "Starts that worked.", labelKind, labelName)
 	m.startFailures = m.counters("start_failures_total", "Starts that did not work, by why.", labelKind, labelName, labelReason)
 	m.exits = m.counters("exits_total", "Ends of main processes, by how they ended.", labelKind, labelName, labelReason)
 	m.restarts = m.counters("restarts_total", "Starts in the place of a run that ended, by how that ended or why it was stopped.", labelKind, labelName, labelReason)
-	m.signals = m.counters("signals_total", "Signals to processes, by whether they could be sent.", "result", "signal")
+	m.signals = m.counters("signals_total", "Signals to processes, by whether they could be sent.", "signal", "result")
 	return m
-}
-
-// collect gives the values of all that is counted.
-func (m *Metrics) collect() []family {
-	all := make([]family, 0, len(m.all))
-	for _, values := range m.all {
-		all = append(all, values())
-	}
-	return all
 }
 
 // results and depths are how outcomes and depths are labelled.
@@ -102,23 +102,14 @@ func result(failed bool) int {
 	return 0
 }
 
-// ours describes a metric of this program.
-func ours(name, help string, kind kind, labels ...string) desc {
-	return desc{namespace + "_" + name, help, kind, labels}
+func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
+	m.all = append(m.all, v)
+	return v
 }
 
-func (m *Metrics) histograms(name, help string, bounds []float64, labels ...string) *histograms {
-	h := &histograms{desc: ours(name, help, isHistogram, labels...), bounds: bounds}
-	m.all = append(m.all, h.collect)
-	return h
-}
-
-func (m *Metrics) counters(name, help string, labels ...string) *counters {
-	c := &counters{desc: ours(name, help, isCounter, labels...), of: map[values]float64{}}
-	m.all = append(m.all, c.collect)
-	return c
-}
-
-func (m *Metrics) number(name, help string, kind kind, n *atomic.Int64) {
-	m.all = append(m.all, func() family { return single(ours(name, help, kind), float64(n.Load())) })
+func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	m.all = append(m.all, v)
+	return v
 }

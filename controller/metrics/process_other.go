@@ -1,6 +1,0 @@
-//go:build !linux
-
-package metrics
-
-// ownProcess tells nothing: only Linux has /proc.
-func ownProcess() []family { return nil }
