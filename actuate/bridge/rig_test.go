@@ -60,7 +60,7 @@ func start(t *testing.T, kind string, change ...func(*Options, *limits)) *rig {
 	}
 	// The variable travels in the command, since tests run at the same time.
 	o := Options{
-		Name: "test", Command: []string{"/usr/bin/env", role + "=" + kind, self},
+		Name: "test", Command: []string{"/usr/bin/env", role + "=serve," + kind, self},
 		Grace:   3 * time.Second,
 		Backoff: spec.Backoff{Initial: spec.Duration(20 * time.Millisecond), Max: spec.Duration(100 * time.Millisecond), Factor: 2, ResetAfter: spec.Duration(time.Hour)},
 	}
@@ -78,7 +78,9 @@ func start(t *testing.T, kind string, change ...func(*Options, *limits)) *rig {
 	g := &rig{t: t, log: &journal{}, url: "http://" + listener.Addr().String() + "/mcp"}
 	g.b = newBridge(o, lim, listener)
 	g.b.log = g.log
-	transport := &http.Transport{MaxIdleConnsPerHost: 200}
+	// What lies idle is closed on this side, so that no request meets a connection that
+	// the bridge is about to close.
+	transport := &http.Transport{MaxIdleConnsPerHost: 200, IdleConnTimeout: headerTimeout / 2}
 	g.http = &http.Client{Transport: transport}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -260,6 +262,19 @@ func (g *rig) report() *observe.BridgeReport {
 		g.t.Errorf("status %d with the problem %q", resp.StatusCode, r.Problem)
 	}
 	return &r
+}
+
+// awaitEnd waits until the bridge has ended by itself.
+func (g *rig) awaitEnd() {
+	g.t.Helper()
+	eventually(g.t, func() string {
+		resp, err := g.http.Get(g.url)
+		if err != nil {
+			return ""
+		}
+		resp.Body.Close()
+		return "it serves"
+	})
 }
 
 // eventually waits until what gives "".

@@ -6,5 +6,5 @@
 //
 // It does so when it is imported, and on Linux alone. It depends on little, so that it
 // comes early among the packages. For a process that stays it has the opposite: Drop.
-// See docs/decisions/0017.
+// See docs/decisions/0018.
 package prefault
