@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -64,6 +65,13 @@ func sleepers(seconds string) []proc {
 	})
 }
 
+// naps counts the times that aNap has given.
+var naps atomic.Int64
+
+// aNap is a time to sleep, in seconds, that nobody else on the machine sleeps: what
+// another run may have left is not taken for what this one has started.
+func aNap() string { return fmt.Sprintf("%d%03d", os.Getpid(), naps.Add(1)) }
+
 // up waits until so many processes sleep for this many seconds.
 func up(t *testing.T, seconds string, n int) []proc {
 	t.Helper()
@@ -107,12 +115,13 @@ func (r *rig) killedWithin(grace time.Duration, seconds ...string) {
 func TestGuardEndsWholeTrees(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.write("tree.yaml", manyOf("tree", "71001"))
-	r.write("kept.yaml", manyOf("kept", "71002", "onControllerExit: Keep"))
+	stopped, keptNap := aNap(), aNap()
+	r.write("tree.yaml", manyOf("tree", stopped))
+	r.write("kept.yaml", manyOf("kept", keptNap, "onControllerExit: Keep"))
 	r.start()
-	up(t, "71001", treeSize)
-	kept := up(t, "71002", treeSize)
-	r.killedWithin(10*time.Second, "71001")
+	up(t, stopped, treeSize)
+	kept := up(t, keptNap, treeSize)
+	r.killedWithin(10*time.Second, stopped)
 	r.unguarded(soon)
 	throughout(t, 500*time.Millisecond, "the Keep workload is untouched", func() error {
 		for _, p := range kept {
@@ -139,7 +148,7 @@ func TestGuardKeepsTheGracePeriod(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			seconds := map[bool]string{true: "71003", false: "71004"}[state]
+			seconds := aNap()
 			r.write("a.yaml", manifest("Agent", "stubborn", fmt.Sprintf(
 				"command: [sh, -c, 'trap \"\" TERM; sleep %s; sleep %s']\nterminationGracePeriodSeconds: 3", seconds, seconds)))
 			r.start()
@@ -169,17 +178,18 @@ func TestGuardKeepsTheGracePeriod(t *testing.T) {
 func TestGuardInScopes(t *testing.T) {
 	t.Parallel()
 	r := newScopedRig(t)
-	script := "env -i setsid sleep 71005 & setsid sleep 71005 & wait"
+	stopped, keptNap := aNap(), aNap()
+	script := fmt.Sprintf("env -i setsid sleep %[1]s & setsid sleep %[1]s & wait", stopped)
 	r.write("a.yaml", manifest("Agent", "a", fmt.Sprintf("command: [sh, -c, %q]", script)))
-	r.write("k.yaml", manifest("Agent", "k", "command: [sleep, '71006']\nonControllerExit: Keep"))
+	r.write("k.yaml", manifest("Agent", "k", "command: [sleep, '"+keptNap+"']\nonControllerExit: Keep"))
 	r.start()
 	r.running("agent/a")
-	up(t, "71005", 2)
-	kept := up(t, "71006", 1)[0]
+	up(t, stopped, 2)
+	kept := up(t, keptNap, 1)[0]
 	if g := r.guard(); strings.Contains(cgroupOf(g.pid), "proc-controller-") {
 		t.Errorf("the guard is in the scope of a workload: %s", cgroupOf(g.pid))
 	}
-	r.killedWithin(10*time.Second, "71005")
+	r.killedWithin(10*time.Second, stopped)
 	nothingButKept := func() error { return stillRuns(kept.pid) }
 	throughout(t, 300*time.Millisecond, "Keep is untouched", nothingButKept)
 	r.unguarded(soon)
@@ -194,11 +204,12 @@ func TestGuardInScopes(t *testing.T) {
 func TestQuickControllerWaitsForTheGuard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	nap := aNap()
 	r.write("a.yaml", manifest("Agent", "slow",
-		`command: [sh, -c, 'trap "sleep 2; exit" TERM; sleep 71007 & wait']`))
+		`command: [sh, -c, 'trap "sleep 2; exit" TERM; sleep `+nap+` & wait']`))
 	r.start()
 	before := r.running("agent/slow")
-	up(t, "71007", 1)
+	up(t, nap, 1)
 	r.crash()
 	r.start() // it waits, and is ready then
 	if !strings.Contains(r.proc.stderr.String(), "waiting for the guard") {
@@ -257,9 +268,10 @@ func TestWaitingControllerCanBeEnded(t *testing.T) {
 func TestKilledGuardIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.write("tree.yaml", manyOf("tree", "71008"))
+	nap := aNap()
+	r.write("tree.yaml", manyOf("tree", nap))
 	r.start()
-	up(t, "71008", treeSize)
+	up(t, nap, treeSize)
 	first := r.guard()
 	end(first)
 	second := r.guard(first.pid)
@@ -274,7 +286,7 @@ func TestKilledGuardIsReplaced(t *testing.T) {
 	if !strings.Contains(r.proc.stderr.String(), "guard has ended") {
 		t.Errorf("the log says nothing of it")
 	}
-	r.killedWithin(10*time.Second, "71008")
+	r.killedWithin(10*time.Second, nap)
 }
 
 // The guard is no workload, no orphan, and small; it has nothing that would
@@ -354,7 +366,7 @@ func TestGuardWheneverTheControllerDies(t *testing.T) {
 			some(r, 3)
 		},
 		"in a stop with a long grace period": func(t *testing.T, r *rig) {
-			r.write("a.yaml", manifest("Agent", "slow", `command: [sh, -c, 'trap "sleep 3; exit" TERM; sleep 71009 & wait']`))
+			r.write("a.yaml", manifest("Agent", "slow", `command: [sh, -c, 'trap "sleep 3; exit" TERM; sleep `+aNap()+` & wait']`))
 			r.start()
 			minds(t, r.running("agent/slow").Status.PID, syscall.SIGTERM)
 			r.signal(syscall.SIGTERM)
@@ -409,16 +421,17 @@ func TestGuardWithoutALog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.wrap = []string{"sh", "-c", `"$@" 2>&1 | head -n 1 >` + filepath.Join(r.dir, "head") + ` & wait`, "sh"}
-	r.write("tree.yaml", manyOf("tree", "71010"))
+	nap := aNap()
+	r.write("tree.yaml", manyOf("tree", nap))
 	r.launch()
-	up(t, "71010", treeSize)
+	up(t, nap, treeSize)
 	controllers := living(func(p proc) bool { return p.pid == r.guard().ppid })
 	if len(controllers) != 1 {
 		t.Fatalf("controllers: %v", controllers)
 	}
 	end(controllers[0])
 	eventually(t, 12*time.Second, "nothing is left", func() error {
-		if left := sleepers("71010"); len(left) > 0 {
+		if left := sleepers(nap); len(left) > 0 {
 			return fmt.Errorf("left: %v", left)
 		}
 		return nil

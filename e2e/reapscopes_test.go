@@ -51,7 +51,7 @@ func (r *rig) scopeDirs() (dirs []string) {
 func TestReapInScopes(t *testing.T) {
 	t.Parallel()
 	r := newScopedRig(t)
-	const seconds, keptSeconds = "71101", "71102"
+	seconds, keptSeconds := aNap(), aNap()
 	r.write("a.yaml", manyOf("a", seconds, "terminationGracePeriodSeconds: 1"))
 	r.write("deaf.yaml", manifest("Agent", "deaf", fmt.Sprintf(
 		"command: [sh, -c, 'trap \"\" TERM; (env -i setsid sleep %s &) ; sleep %s; sleep %s']\nterminationGracePeriodSeconds: 1", seconds, seconds, seconds)))
@@ -108,7 +108,7 @@ func TestReapThatIsKilledMidway(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
 			r := mode.rig(t)
-			seconds := map[string]string{"off": "71103", "systemd": "71104"}[mode.name]
+			seconds := aNap()
 			script := "trap : TERM; sleep " + seconds + " & while :; do sleep " + seconds + "; done"
 			r.write("deaf.yaml", manifest("Agent", "deaf", fmt.Sprintf(
 				"command: [sh, -c, 'trap \"\" TERM; sleep %s; sleep %s']\nonControllerExit: Keep\nterminationGracePeriodSeconds: 60", seconds, seconds)))

@@ -125,7 +125,7 @@ func testUpgrade(t *testing.T, state bool) {
 			t.Fatal(err)
 		}
 	}
-	seconds := map[bool]string{true: "72001", false: "72002"}[state]
+	seconds := aNap()
 	r.write("tree.yaml", manyOf("tree", seconds, "backoff: {initial: 10ms, max: 10ms}"))
 	r.write("kept.yaml", agent("kept", "onControllerExit: Keep"))
 	r.write("crash.yaml", manifest("Agent", "crash", "command: [sh, -c, 'exit 3']\nbackoff: {initial: 300s, max: 300s}"))

@@ -88,7 +88,7 @@ func TestAStoppedServerFails(t *testing.T) {
 	other.ID = "two-2"
 	for _, q := range []observe.Question{greetedBefore, verifying(greetedBefore), question(&other, overHTTP(spec.ProtocolAuto)), question(in, get("/mcp"))} {
 		_, err := ask(p, q, 200*time.Millisecond)
-		fails(t, err, "no answer within 200ms")
+		fails(t, err, "no answer within ")
 	}
 	mustAsk(t, p, question(in, spec.Probe{TCPSocket: &spec.TCPSocketAction{Port: "http"}}))
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
