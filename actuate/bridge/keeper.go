@@ -180,7 +180,7 @@ func (k *keeper) ready(ctx context.Context) (*peer, *profile, error) {
 		k.mu.Lock()
 		p, pr, changed, why := k.current, k.profile, k.changed, k.unavailableLocked()
 		k.mu.Unlock()
-		if p != nil {
+		if p != nil && !p.isOver() { // else it is about to be replaced
 			return p, pr, nil
 		}
 		if why != nil {
