@@ -108,8 +108,8 @@ func inWords(pause time.Duration) string {
 // serve lets the members have a server, until it ends or ctx does, and clears it up.
 func (k *keeper) serve(ctx context.Context, p *peer, pr *profile) error {
 	k.restore(p, pr)
+	k.learnTools(ctx, p, pr)
 	k.publish(p, pr)
-	go k.countTools(p, pr)
 	grace := min(k.b.o.Grace, clearUp)
 	select {
 	case <-p.over:
