@@ -17,6 +17,7 @@ import (
 const (
 	healthTimeout    = 5 * time.Second
 	maxHealthTimeout = time.Minute
+	toolsWait        = 2 * time.Second
 	maxPages         = 64 // of a list of tools
 )
 
@@ -166,15 +167,35 @@ func (b *bridge) restarted() {
 	b.restarts++
 }
 
-// countTools counts the tools of a server for the report.
+// learnTools counts the tools of a server that was started, so that the first report
+// of it has them. It does not wait long for one that takes its time.
+func (k *keeper) learnTools(ctx context.Context, p *peer, pr *profile) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.countTools(p, pr)
+	}()
+	timer := time.NewTimer(toolsWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-p.over:
+	case <-ctx.Done():
+	}
+}
+
+// countTools counts the tools of a server for the report, and notes which arguments
+// of them are repeated in headers.
 func (k *keeper) countTools(p *peer, pr *profile) {
-	n, err := k.listTools(p, pr)
+	mirrors := map[string][]mirror{}
+	n, err := k.listTools(p, pr, mirrors)
 	if err != nil {
 		return // the report says what was known before
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.tools = n
+	k.tools, k.mirrors = n, mirrors
 }
 
 // recount does it again after a change, one at a time.
@@ -192,7 +213,7 @@ func (k *keeper) recount(p *peer) {
 	k.counting = false
 }
 
-func (k *keeper) listTools(p *peer, pr *profile) (n int, err error) {
+func (k *keeper) listTools(p *peer, pr *profile, mirrors map[string][]mirror) (n int, err error) {
 	if !pr.can("tools") {
 		return 0, nil
 	}
@@ -207,8 +228,12 @@ func (k *keeper) listTools(p *peer, pr *profile) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		for range rpc.Items(rpc.Get(result, "tools")) {
+		for tool := range rpc.Items(rpc.Get(result, "tools")) {
 			n++
+			name, _ := rpc.Text(rpc.Get(tool, "name"))
+			if found := mirrorsOf(rpc.Get(tool, "inputSchema"), nil); found != nil && len(mirrors) < maxMirrors {
+				mirrors[name] = found
+			}
 		}
 		cursor := rpc.Get(result, "nextCursor")
 		if cursor == nil || string(cursor) == "null" {

@@ -111,7 +111,13 @@ func (s *session) forward(ctx context.Context, c *pending, params json.RawMessag
 			c.params = bytes.Clone(params)
 		}
 		s.mu.Unlock()
-		return p.request(ctx, c.call, params)
+		ctx, cancel := context.WithTimeout(ctx, s.b.lim.own)
+		defer cancel()
+		err := p.request(ctx, c.call, params)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return errors.New("the server does not read its input: this was not sent to it")
+		}
+		return err
 	})
 }
 
@@ -126,7 +132,7 @@ func (k *keeper) submit(ctx context.Context, do func(*peer, *profile) error) err
 		if err = do(p, pr); !errors.Is(err, errEnded) {
 			return err
 		}
-		select {
+		select { // that it takes no more is known before how it ended
 		case <-p.over:
 		case <-ctx.Done():
 			return ctx.Err()

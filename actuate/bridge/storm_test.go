@@ -48,13 +48,17 @@ func storm(c *client, n, i int) {
 	}
 	text := fmt.Sprintf("client %d call %d", n, i)
 	tool, wait := "echo", 0
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	switch i % 5 {
 	case 1:
 		tool, wait = "progress", 3
 	case 2:
 		tool, wait = "slow", 1
 	case 3:
-		go c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+		beside.Go(func() {
+			c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+		})
 		tool, wait = "slow", 2
 	}
 	a := c.call(id, tool, text, wait)
