@@ -29,6 +29,8 @@ type Actuator struct {
 	ports   *ports
 	logs    *logKeeper
 	scopes  *scope.Scopes
+	// self is the path of this program, for bridges; empty where it is not known.
+	self string
 	// desk bounds how many goroutines make system calls for starts and signals at
 	// one time, those that clear up after a failed start no less: each could hold
 	// a thread. More than the cores can use would only add threads that never go
@@ -55,6 +57,7 @@ func New(o Options) (*Actuator, error) {
 		return nil, fmt.Errorf("cannot open the null device: %v", err)
 	}
 	a := &Actuator{opts: o, log: o.Log, null: null, exits: newExits(), desk: make(chan struct{}, deskPlaces)}
+	a.self, _ = os.Executable()
 	a.waits, a.cancel = context.WithCancel(context.Background())
 	a.spawner = newSpawner()
 	if a.reaper, err = newReaper(a.exits, a.spawner, o.Heritage); err == nil {

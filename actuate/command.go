@@ -14,7 +14,11 @@ import (
 
 // command is what is to be run, resolved.
 type command struct {
-	program string // absolute
+	program string // absolute; what is executed
+	// wanted is the program of the manifest; another than program where there is a
+	// bridge before it.
+	wanted  string
+	bridged bool
 	argv    []string
 	env     []string
 	dir     string // absolute
@@ -30,7 +34,10 @@ func (a *Actuator) commandOf(e *spec.Entry, id spec.Instance, ports spec.PortMap
 	if err != nil {
 		return c, err
 	}
-	return c, a.resolve(&c, e, spec.Argv(e.Object, c.env))
+	if err = a.resolve(&c, e, spec.Argv(e.Object, c.env)); err != nil || !e.Object.Spec.MCP.IsStdio() {
+		return c, err
+	}
+	return c, a.bridge(&c, e, ports)
 }
 
 // surroundingsOf resolves all of a command but what is run: as whom, where, and
@@ -70,6 +77,7 @@ func (a *Actuator) resolve(c *command, e *spec.Entry, argv []string) (err error)
 		}
 	}
 	c.program, err = resolveProgram(name, c.env, c.dir)
+	c.wanted = c.program
 	return err
 }
 
@@ -90,8 +98,12 @@ func withoutMarkers(env []string, m spec.Markers) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool { return slices.Contains(markers, v) })
 }
 
-// stopSignal is the signal that stops a workload; its name was validated.
+// stopSignal is the signal that stops a workload; its name was validated. A bridge
+// has its own, and knows that of its server.
 func stopSignal(s *spec.Spec) syscall.Signal {
+	if s.MCP.IsStdio() {
+		return syscall.SIGTERM
+	}
 	if n, ok := spec.SignalNumber(s.StopSignal); ok {
 		return syscall.Signal(n)
 	}
@@ -103,10 +115,18 @@ func (c *command) mainProcess(id observe.Ident, uid uint32, ppid int, key spec.K
 	return &observe.Process{
 		Ident: id, PPID: ppid, PGID: id.PID, SID: id.PID, State: 'R', Threads: 1,
 		UID: uid, EUID: uid,
-		Markers: c.markers, Command: commOf(c.program), Cgroup: cgroup,
+		Markers: c.markers, Command: c.comm(), Cgroup: cgroup,
 		Verdict: observe.Ours, Evidence: []string{"a handle has been held since it was spawned"},
 		Role: observe.Main, Key: key, Instance: c.markers.Instance,
 	}
+}
+
+// comm is the name of the main process as comm has it.
+func (c *command) comm() string {
+	if c.bridged {
+		return BridgeName
+	}
+	return commOf(c.program)
 }
 
 // commOf is the name of a program as comm has it (proc_pid_comm(5)).

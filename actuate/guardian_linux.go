@@ -23,7 +23,7 @@ func (b *Brief) AwaitEnd() (died bool, until uint64, err error) {
 	signal.Ignore(heldBackAsOS()...)
 	// Caught, and for nobody: a reader of the log who has gone ends nothing.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	_ = os.WriteFile("/proc/self/comm", []byte(guardName), 0)
+	ShowAs(guardName)
 	for _, fd := range append([]int{b.Handle, b.Bell, b.Roll, b.Particulars, b.Ledger}, b.Lock...) {
 		if fd >= 0 {
 			unix.CloseOnExec(fd)

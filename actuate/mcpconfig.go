@@ -76,7 +76,11 @@ func (a *Actuator) publish(f *spec.MCPConfigFile, account *observe.Account, serv
 	}
 	old, private := readPrivate(f.Path, owner.UID)
 	f.Servers = spec.WithKnown(servers, old)
-	content := spec.EncodeMCPConfig(f.Servers)
+	tokens, err := a.tokensOf(servers, old)
+	if err != nil {
+		return err
+	}
+	content := spec.EncodeMCPConfig(f.Servers, tokens)
 	f.Written = !private || !bytes.Equal(content, old)
 	if f.Written {
 		if err := replacePrivate(f.Path, content, &owner); err != nil {
@@ -87,6 +91,29 @@ func (a *Actuator) publish(f *spec.MCPConfigFile, account *observe.Account, serv
 		return nil
 	}
 	return a.admit(&owner, filepath.Dir(f.Path))
+}
+
+// tokensOf reads the tokens of servers. Of a server whose URL is not known it is the
+// one that goes with the URL in the file.
+func (a *Actuator) tokensOf(servers []spec.ServerEndpoint, old []byte) (map[string]string, error) {
+	tokens := map[string]string{}
+	known := spec.KnownTokens(old)
+	for i := range servers {
+		s := &servers[i]
+		switch {
+		case s.URL == "":
+			tokens[s.Name] = known[s.Name]
+		case s.TokenFile != "":
+			path, err := spec.ResolvePath(s.TokenFile, s.Dir, a.opts.Home)
+			if err == nil {
+				tokens[s.Name], err = ReadToken(path)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("MCPServer/%s: %w", s.Name, err)
+			}
+		}
+	}
+	return tokens, nil
 }
 
 // readPrivate reads a file, and says whether it is a regular one which that user
@@ -174,20 +201,23 @@ func makeSearchable(dir string, user *observe.Account) error {
 	return os.Chmod(dir, st.Mode().Perm()|0o111)
 }
 
-// searchable says that a user may search a directory by its mode bits, of which
-// the first class that fits counts (path_resolution(7)).
-func searchable(dir fs.FileInfo, user *observe.Account) bool {
-	st := dir.Sys().(*syscall.Stat_t)
-	perm := dir.Mode().Perm()
+// searchable says that a user may search a directory.
+func searchable(dir fs.FileInfo, user *observe.Account) bool { return allows(dir, user, 0o1) }
+
+// allows says that a user may do something to a file by its mode bits, of which the
+// first class that fits counts (path_resolution(7)).
+func allows(file fs.FileInfo, user *observe.Account, what fs.FileMode) bool {
+	st := file.Sys().(*syscall.Stat_t)
+	perm := file.Mode().Perm()
 	switch {
 	case user.UID == 0:
 		return true
 	case st.Uid == user.UID:
-		return perm&0o100 != 0
+		return perm&(what<<6) != 0
 	case st.Gid == user.GID, slices.Contains(user.Groups, st.Gid):
-		return perm&0o010 != 0
+		return perm&(what<<3) != 0
 	}
-	return perm&0o001 != 0
+	return perm&what != 0
 }
 
 // hasACL says that more than the mode bits counts (acl(5)): who may enter is then

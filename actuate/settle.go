@@ -79,7 +79,7 @@ func (s *start) instance() *observe.Instance {
 		OnExit: s.markers.OnExit, Ports: s.ports, UID: s.otherUID(),
 		Main:     s.mainProcess(s.ident, s.uid(), os.Getpid(), s.entry.Key, s.scope.Cgroup),
 		LastMain: s.ident, StartedAt: s.began, Scope: s.scope, Log: s.logPath, Child: true,
-		Program: programFile(s.program),
+		Program: programFile(s.wanted),
 	}
 }
 

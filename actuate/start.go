@@ -68,7 +68,7 @@ func (a *Actuator) Resolve(e *spec.Entry) (err error) {
 	a.atDesk(func() {
 		var cmd command
 		if cmd, err = a.commandOf(e, "", nil); err == nil {
-			err = checkInterpreter(cmd.program, cmd.dir)
+			err = checkInterpreter(cmd.wanted, cmd.dir)
 		}
 	})
 	return err
@@ -91,6 +91,9 @@ func (s *start) prepareFiles() (err error) {
 	id := spec.NewInstance(s.token, observe.BootTick()) // until the fork gives the final one
 	if s.command, err = s.commandOf(s.entry, id, s.ports); err != nil {
 		return err
+	}
+	if s.bridged {
+		s.prepareEras(s.entry)
 	}
 	s.openOutput()
 	return nil
@@ -120,11 +123,12 @@ func (s *start) openOutput() {
 // without the markers, or a scan would take it for a workload.
 //
 // What a wrapper fails to execute looks like a program that has failed, or is
-// given to a shell (execvp(3)), so here the interpreter is looked at before.
+// given to a shell (execvp(3)), and what a bridge fails to execute like a server
+// that has failed, so here the interpreter is looked at before.
 func (s *start) prepareFence() (err error) {
 	sp := &s.entry.Object.Spec
-	if s.opts.Scopes != scope.Off && sp.Scope != spec.ScopeOff {
-		if s.atDesk(func() { err = checkInterpreter(s.program, s.dir) }); err != nil {
+	if s.bridged || s.opts.Scopes != scope.Off && sp.Scope != spec.ScopeOff {
+		if s.atDesk(func() { err = checkInterpreter(s.wanted, s.dir) }); err != nil {
 			return err
 		}
 	}
@@ -177,6 +181,9 @@ func (s *start) launch() *launch {
 	if s.output != nil {
 		l.output = int(s.output.Fd())
 	}
+	if s.bridged {
+		l.path = selfPath(s.self)
+	}
 	if sp := &s.entry.Object.Spec; sp.OnControllerExit != spec.ExitKeep {
 		l.death = stopSignal(sp)
 	}
@@ -209,6 +216,8 @@ func (s *start) explain(l *launch, err error) error {
 	switch {
 	case errors.Is(err, scope.ErrRequired):
 		return startErrorf(spec.ReasonScopeFailed, "cannot start in a scope: %v", err)
+	case errors.As(err, &errno) && s.bridged && checkDir(s.dir) == nil:
+		return s.explainBridge(errno)
 	case errors.As(err, &errno) && s.account != nil && (errors.Is(errno, unix.EACCES) || errors.Is(errno, unix.EPERM)):
 		return startErrorf(spec.ReasonNotExecutable,
 			"cannot run %s as user %s: %v (may that user run it, and enter %s and each directory above them?)", l.path, s.account, errno, l.dir)

@@ -69,7 +69,9 @@ type Adopted struct {
 // PolicyNoted says how what runs of a key is to be stopped, where its manifest
 // says something else than what was noted of it.
 type PolicyNoted struct {
-	Key       spec.Key   `json:"key"`
+	Key spec.Key `json:"key"`
+	// Hash is that of the manifest.
+	Hash      spec.Hash  `json:"hash,omitempty"`
 	Policy    StopPolicy `json:"policy"`
 	DependsOn []spec.Key `json:"dependsOn,omitempty"`
 }
@@ -243,7 +245,8 @@ func (e Adopted) fold(k *KeyHistory) {
 func (e PolicyNoted) fold(k *KeyHistory) {
 	k.Policy, k.DependsOn = e.Policy, e.DependsOn
 	for i := range k.Instances {
-		k.Instances[i].Policy = e.Policy
+		r := &k.Instances[i]
+		r.Policy = e.Policy.asStarted(e.Hash, r.Hash, r)
 	}
 }
 
@@ -261,6 +264,7 @@ func (e Exited) fold(k *KeyHistory) {
 	renew := k.renews(e.ID)
 	if r := k.instance(e.ID); r != nil {
 		r.Ended = true
+		k.keepServerRestarts(r)
 	}
 	k.dropProbes(e.ID)
 	k.replaced(e.Hash, renew)

@@ -84,6 +84,9 @@ func (w *World) unready(sp *spec.Spec, st *ProbeState, in *observe.Instance) Rea
 		if st == nil || st.Message == "" {
 			return Reason{Reason: spec.ReasonProbing, Detail: "waiting for its readiness probe"}
 		}
+		if at := nextServer(st.Bridge); at.After(w.Now) {
+			return Reason{Reason: spec.ReasonBackOff, Detail: st.Bridge.Problem, Until: at}
+		}
 		return Reason{Reason: spec.ReasonProbeFailed, Detail: st.Message}
 	}
 	for _, named := range neededPorts(sp, in) {
@@ -277,6 +280,8 @@ func dueAt(probe *spec.Probe, kind ProbeKind, st *ProbeState, in *observe.Instan
 		return first.Add(spread(in.ID, kind, period))
 	case st == nil:
 		return first
+	case kind == Readiness && restartsServer(st.Bridge):
+		return st.AskedAt.Add(min(serverInterval, period))
 	case kind != Liveness && !st.Passed:
 		return st.AskedAt.Add(min(max(st.AskedAt.Sub(first)/4, leastProbeInterval), period))
 	case st.Successes == 1 || st.AskedAt.Equal(st.Since):

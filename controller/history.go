@@ -98,6 +98,9 @@ type InstanceRecord struct {
 	Renew bool `json:"renew,omitempty"`
 	// Policy is how it is stopped where no manifest says so any more.
 	Policy StopPolicy `json:"policy,omitzero"`
+	// ServerRestarts and ServerEndedAt are what its bridge has told of its server.
+	ServerRestarts int       `json:"serverRestarts,omitempty"`
+	ServerEndedAt  time.Time `json:"serverEndedAt,omitzero"`
 	// Program is the file that was executed.
 	Program spec.ProgramFile `json:"program,omitzero"`
 	// Entry is the newest manifest of its hash, as far as this life of the
@@ -115,6 +118,8 @@ type StopPolicy struct {
 	Signal int           `json:"signal"`
 	Grace  time.Duration `json:"grace"`
 	Mode   spec.KillMode `json:"mode"`
+	// Bridged says that the main process is the bridge of a stdio server.
+	Bridged bool `json:"bridged,omitempty"`
 }
 
 // StopState is a stop in progress.

@@ -97,7 +97,7 @@ type Deaths interface {
 // goroutines.
 type Prober interface {
 	// Probe makes one attempt, and is back when ctx ends at the latest. The error
-	// is the failure, in one line for a person. What it connects to may be held by
+	// is the failure, in one line for a person; a bridge's report comes with it. What it connects to may be held by
 	// anybody: that is for the caller to judge.
 	Probe(ctx context.Context, q observe.Question) (observe.Answer, error)
 	// Do carries out a hook, within ctx.

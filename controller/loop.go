@@ -268,9 +268,9 @@ func (l *loop) notePolicies() {
 		}
 		policy := policyOf(&e.Object.Spec)
 		deps := dependenciesOf(e)
-		if slices.ContainsFunc(k.Instances, func(r InstanceRecord) bool { return r.Policy != policy }) ||
+		if slices.ContainsFunc(k.Instances, func(r InstanceRecord) bool { return r.Policy != policy.asStarted(e.Hash, r.Hash, &r) }) ||
 			len(k.Instances) > 0 && !slices.Equal(deps, k.DependsOn) {
-			l.note(PolicyNoted{Key: e.Key, Policy: policy, DependsOn: deps})
+			l.note(PolicyNoted{Key: e.Key, Hash: e.Hash, Policy: policy, DependsOn: deps})
 		}
 	}
 }

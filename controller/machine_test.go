@@ -268,7 +268,7 @@ func (m *machine) Publish(e *spec.Entry, servers []spec.ServerEndpoint) (spec.MC
 	if m.full {
 		return spec.MCPConfigFile{}, errTest
 	}
-	servers = spec.WithKnown(servers, spec.EncodeMCPConfig(m.configs[e.Key]))
+	servers = spec.WithKnown(servers, spec.EncodeMCPConfig(m.configs[e.Key], nil))
 	written := !slices.Equal(m.configs[e.Key], servers)
 	if written {
 		m.did = append(m.did, "publish "+e.Key.String())

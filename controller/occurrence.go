@@ -51,7 +51,9 @@ const (
 	WasRefused OccurrenceType = "Refused"
 	HasExited  OccurrenceType = "Exited"
 	HasWritten OccurrenceType = "Output" // the last line of what has exited
-	IsGone     OccurrenceType = "Gone"   // nothing of the instance is left
+	// The server behind a bridge ended, which starts it again.
+	ServerHasExited OccurrenceType = "ServerExited"
+	IsGone          OccurrenceType = "Gone" // nothing of the instance is left
 	// An agent was told where its MCP servers are, or could not be.
 	HasPublished    OccurrenceType = "Published"
 	HasNotPublished OccurrenceType = "PublishFailed"
@@ -84,6 +86,8 @@ func OccurrencesOf(e Event) []Occurrence {
 		return one(Occurrence{Time: e.At, Type: WasAdopted, Reason: spec.ReasonAdopted, Evidence: e.Evidence}.of(e.Key, &e.Instance))
 	case Exited:
 		return one(exitOccurrence(e))
+	case ServerEnded:
+		return one(e.occurrence())
 	case Output:
 		if e.Line == "" {
 			return nil

@@ -58,6 +58,10 @@ type ProbeState struct {
 	Message  string
 	// Answer is what was last learned.
 	Answer observe.Answer
+	// Bridge is what the bridge of a stdio server last reported, at BridgeAt; nil
+	// where there is none.
+	Bridge   *observe.BridgeReport
+	BridgeAt time.Time
 }
 
 // probe gives the state of a probe, or nil.
@@ -149,6 +153,9 @@ func (k *KeyHistory) after(e *Probed) (st *ProbeState, next ProbeState) {
 func (st *ProbeState) with(e *Probed) ProbeState {
 	next := *st
 	next.Busy, next.Void = false, false
+	if e.Answer.Bridge != nil {
+		next.Bridge, next.BridgeAt = e.Answer.Bridge, e.At
+	}
 	switch {
 	case e.Err == "":
 		next.Successes, next.Failures, next.Answer = st.Successes+1, 0, e.Answer
@@ -167,7 +174,8 @@ func (st *ProbeState) with(e *Probed) ProbeState {
 
 // steady says that an attempt only says once more what is known.
 func (st *ProbeState) steady(e *Probed) bool {
-	return st != nil && e.Err == "" && st.Verdict == Passing && st.Failures == 0 && st.Successes > 1
+	return st != nil && e.Err == "" && st.Verdict == Passing && st.Failures == 0 && st.Successes > 1 &&
+		sameReport(st.Bridge, e.Answer.Bridge)
 }
 
 // Counts begin anew, and each probe waits for one period: nothing happens in

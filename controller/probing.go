@@ -56,6 +56,9 @@ func (l *loop) attempt(parent context.Context, a Action) Probed {
 		Entry: a.Entry, Instance: a.Instance, Probe: probe, Verify: a.Kind == Verification,
 	})
 	e.Answer, e.At = answer, time.Now()
+	if a.Kind == Liveness && restartsServer(answer.Bridge) {
+		err = nil // the bridge does what can be done
+	}
 	e.Void = e.At.Sub(began) > probe.Timeout()+sleptAfter || parent.Err() != nil
 	if err != nil {
 		e.Err = err.Error()
@@ -75,6 +78,9 @@ func (l *loop) probed(e Probed) {
 		e.Void = e.Void || l.world.History.Of(e.Key).stop(e.ID) != nil // it fails for being stopped
 		l.news = true
 		l.record(e)
+		if ended, ok := serverEnded(l.world.History.Of(e.Key), &e); ok {
+			l.note(ended)
+		}
 	}
 	l.fold(e)
 }

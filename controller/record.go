@@ -36,6 +36,8 @@ func eventType(e Event) string {
 		return "PolicyNoted"
 	case Exited:
 		return "Exited"
+	case ServerEnded:
+		return "ServerEnded"
 	case Signalled:
 		return "Signalled"
 	case Gone:
@@ -104,6 +106,8 @@ func decodeEvent(kind string, raw []byte) Event {
 		return decoded[PolicyNoted](raw)
 	case "Exited":
 		return decoded[Exited](raw)
+	case "ServerEnded":
+		return decoded[ServerEnded](raw)
 	case "Gone":
 		return decoded[Gone](raw)
 	case "Remembered":
@@ -166,6 +170,9 @@ func (l *loop) record(e Event) {
 		l.Ledger.Append(newRecord(e, l.Boot)) // who stops it may not know the manifest
 	case Exited:
 		l.Ledger.Append(newRecord(e, l.Boot))
+	case ServerEnded:
+		l.Ledger.Append(newRecord(e, l.Boot))
+		l.Log.Info("the server behind a bridge exited", "workload", e.Key.String(), "instance", e.ID, "how", ended(&e.Termination), "restarts", e.Restarts)
 	case Signalled:
 		l.logSignals(e)
 	case Gone:

@@ -39,6 +39,7 @@ func report(w *World, p *Plan, s *situation) spec.Status {
 	if s.history != nil {
 		st.Restarts, st.LastTermination, st.LastDeath = s.history.Restarts, s.history.Last, s.history.Death
 		st.RestartAskedAt, st.SuspendedAt = s.history.RestartAskedAt, s.history.SuspendedAt
+		s.reportBridges(&st)
 	}
 	s.servingFirst(w)
 	stay := s.sparedLast()
@@ -87,7 +88,7 @@ func instanceStatus(w *World, s *situation, in *observe.Instance) spec.InstanceS
 		st.Ready = s.health(w, in).ready && s.history.stop(in.ID) == nil
 	}
 	if r := s.history.instance(in.ID); r != nil {
-		st.Restarts = r.Restarts
+		st.Restarts = r.Restarts + s.history.serverRestarts(r)
 	}
 	return st
 }
@@ -157,6 +158,8 @@ func phase(w *World, p *Plan, s *situation, st *spec.Status) spec.Phase {
 		return spec.PhaseStopping
 	case starting:
 		return spec.PhaseStarting
+	case live > 0 && nextServer(s.history.bridge(s.instances[0].ID)).After(w.Now):
+		return spec.PhaseBackOff
 	case live > 0:
 		if in := s.instances[0]; in.Live() && !s.health(w, in).ready && !s.wasReady(in) {
 			return spec.PhaseStarting
@@ -258,7 +261,7 @@ func findings(all []spec.Finding) string {
 func unacceptable(r spec.Reason) bool {
 	switch r {
 	case spec.ReasonProgramNotFound, spec.ReasonNotExecutable, spec.ReasonWorkingDir, spec.ReasonEnvironment,
-		spec.ReasonUserUnknown, spec.ReasonUserRefused:
+		spec.ReasonUserUnknown, spec.ReasonUserRefused, spec.ReasonTokenFile:
 		return true
 	}
 	return false

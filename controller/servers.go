@@ -241,6 +241,9 @@ func (p *planner) endpoint(was spec.ServerEndpoint) spec.ServerEndpoint {
 	for _, in := range p.w.Observed.InstancesOf(k) {
 		rank := former
 		now, ok := e.Object.Spec.MCP.Endpoint(k.Name, in.Ports)
+		if now.TokenFile != "" {
+			now.Dir = e.Dir
+		}
 		switch {
 		case !h.outdated(e, in) && now == was:
 			rank = rightAsWas

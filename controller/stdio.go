@@ -20,7 +20,8 @@ const stdioEnds = 2
 
 const stdioAdvice = "it ends at once with exit code 0 and declares no ports: it looks like a stdio server, " +
 	"which reads end-of-file here, since there is no client at the other end; " +
-	"give it the arguments that make it listen on $(PORT) and declare spec.ports, or have its client start it"
+	"set spec.mcp.transport: stdio, and it is offered at a URL; " +
+	"or, if it can listen, give it the arguments that make it listen on $(PORT) and declare spec.ports"
 
 // atOnce counts on: the ends in a row that are those of a stdio server.
 func atOnce(before int, t *spec.Termination) int {

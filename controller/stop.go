@@ -17,7 +17,7 @@ func (s *situation) stopPolicy(in *observe.Instance) StopPolicy {
 		return st.Policy
 	}
 	if s.entry != nil && s.entry.Object != nil {
-		return policyOf(&s.entry.Object.Spec)
+		return policyOf(&s.entry.Object.Spec).asStarted(s.entry.Hash, in.Hash, s.history.instance(in.ID))
 	}
 	if r := s.history.instance(in.ID); r != nil && r.Policy != (StopPolicy{}) {
 		return r.Policy
@@ -33,7 +33,10 @@ func policyOf(sp *spec.Spec) StopPolicy {
 	if !ok {
 		signal = sigTerm
 	}
-	return StopPolicy{signal, time.Duration(*sp.TerminationGracePeriodSeconds) * time.Second, sp.KillMode}
+	return StopPolicy{
+		Signal: signal, Grace: time.Duration(*sp.TerminationGracePeriodSeconds) * time.Second, Mode: sp.KillMode,
+		Bridged: sp.MCP.IsStdio(),
+	}
 }
 
 const (
@@ -66,7 +69,7 @@ func (p *planner) stopInstance(s *situation, in *observe.Instance, reason spec.R
 		p.killInstance(s, in, st.Reason)
 		return
 	case st.signalDue(in):
-		p.act(Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: st.Reason})
+		p.act(firstSignal(s.key, in, policy, st.Reason))
 		p.why(s.key, Reason{Reason: st.Reason, Until: over})
 		return
 	case st.Hook == HookRunning:
@@ -87,7 +90,7 @@ func (p *planner) beginning(s *situation, in *observe.Instance, policy StopPolic
 	if e := s.preStopOf(in); e != nil && policy.Grace > 0 {
 		return Action{Type: PreStop, Key: s.key, Entry: e, Instance: in, Policy: policy, Reason: reason}
 	}
-	return Action{Type: Stop, Key: s.key, Instance: in, Signal: policy.Signal, Policy: policy, Reason: reason}
+	return firstSignal(s.key, in, policy, reason)
 }
 
 // follow has the members of an instance that is being stopped looked at: once
@@ -108,6 +111,9 @@ func (p *planner) follow(in *observe.Instance, st *StopState) {
 // members outside the group of the main process that were not known when it was
 // sent. What is in the group has got it with the group.
 func unreached(in *observe.Instance, st *StopState) *observe.Instance {
+	if st.Policy.Bridged && in.Live() {
+		return nil // the bridge sees to it
+	}
 	var late []*observe.Process
 	for _, m := range in.Members {
 		if m.PGID != in.LastMain.PID && !st.Policy.Spares(in, m) && !slices.Contains(st.Reached, m.Ident) {

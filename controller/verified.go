@@ -41,6 +41,11 @@ func verification(s *situation) (t spec.ConditionType, v spec.ConditionStatus, r
 // warnings are what a person should mend although the workload runs.
 func (s *situation) warnings(w *World) (all []spec.Warning) {
 	for _, in := range s.instances {
+		if report := s.history.bridge(in.ID); report != nil {
+			for _, f := range report.Findings {
+				all = append(all, spec.Warning{Reason: spec.ReasonServerFinding, Message: f})
+			}
+		}
 		for _, p := range in.Ports {
 			l := w.Observed.Listeners[p.Port]
 			if !held(l, in) {

@@ -15,6 +15,9 @@ type Question struct {
 type Answer struct {
 	Server *spec.ServerInfo // of an MCP probe that verifies
 	Card   *spec.CardInfo   // of an A2A probe that verifies
+	// Bridge is what the bridge of a stdio server has reported, also with a failure;
+	// nil where there is none.
+	Bridge *BridgeReport
 	// Unauthorized says that it was reached and asked for credentials (401 or
 	// 403), which is a success: nothing more can be known without them.
 	Unauthorized bool

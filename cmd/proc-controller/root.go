@@ -22,6 +22,9 @@ func execute(args []string, std streams) int {
 		std.say(err)
 		return exitCode(err)
 	}
+	if isBridge(args) {
+		return bridgeServer(args, std)
+	}
 	if part := withPart(args); part != nil {
 		err := part(std)
 		std.say(err)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/proc-controller/proc-controller/actuate"
 	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -84,16 +87,38 @@ func mainPort(o *api.Object) (port, path string, ok bool) {
 }
 
 // mcpConfigOf is the file that tells of all MCP servers with an endpoint.
-func mcpConfigOf(objects []api.Object) []byte {
+func mcpConfigOf(objects []api.Object) ([]byte, error) {
 	var servers []spec.ServerEndpoint
+	tokens := map[string]string{}
 	for i := range objects {
 		o := &objects[i]
 		if o.Kind != spec.KindMCPServer || o.Spec == nil {
 			continue
 		}
 		if e, ok := o.Spec.MCP.Endpoint(o.Metadata.Name, o.Status.Ports); ok {
-			servers = append(servers, e)
+			token, err := tokenOf(o)
+			if err != nil {
+				return nil, err
+			}
+			servers, tokens[e.Name] = append(servers, e), token
 		}
 	}
-	return spec.EncodeMCPConfig(servers)
+	return spec.EncodeMCPConfig(servers, tokens), nil
+}
+
+// tokenOf reads the token that clients of a server have to show; empty where it
+// wants none.
+func tokenOf(o *api.Object) (string, error) {
+	if o.Spec == nil || o.Spec.MCP == nil || o.Spec.MCP.Auth == nil || o.Status.Source == nil {
+		return "", nil
+	}
+	path, err := spec.ResolvePath(o.Spec.MCP.Auth.TokenFile, filepath.Dir(o.Status.Source.File), os.Getenv("HOME"))
+	if err != nil {
+		return "", fmt.Errorf("%s: cannot find its token file: %v", shortName(o.Key()), err)
+	}
+	token, err := actuate.ReadToken(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %v", shortName(o.Key()), err)
+	}
+	return token, nil
 }

@@ -161,7 +161,11 @@ func (k *keeper) stopController() {
 // environ is the environment of the command.
 func (k *keeper) environ(objects []api.Object) ([]string, error) {
 	config := filepath.Join(k.dir, "mcp.json")
-	if err := os.WriteFile(config, mcpConfigOf(objects), 0o600); err != nil {
+	content, err := mcpConfigOf(objects)
+	if err == nil {
+		err = os.WriteFile(config, content, 0o600)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot tell the command where its MCP servers are: %v", err)
 	}
 	env, notes := withEnviron(objects)

@@ -58,6 +58,9 @@ func (m *Metrics) Happened(e controller.Event) {
 	case controller.Exited:
 		m.exits.WithLabelValues(of(e.Key, string(e.Termination.Reason))...).Inc()
 		m.endsOf(e.Key, func(n *ends) { n.exited(e.ID, e.Termination.Reason) })
+	case controller.ServerEnded:
+		m.exits.WithLabelValues(of(e.Key, string(e.Termination.Reason))...).Inc()
+		m.restarts.WithLabelValues(of(e.Key, string(e.Termination.Reason))...).Inc()
 	case controller.Gone:
 		m.endsOf(e.Key, func(n *ends) { delete(n.stops, e.ID) })
 	case controller.Signalled:

@@ -41,7 +41,8 @@ func New(o Options) *Prober {
 	return &Prober{exec: o.Exec, servers: map[spec.Instance][]*server{}}
 }
 
-// Probe makes one attempt, and is back when ctx ends at the latest.
+// Probe makes one attempt, and is back when ctx ends at the latest. With a failure
+// comes what a bridge has reported.
 func (p *Prober) Probe(ctx context.Context, q observe.Question) (observe.Answer, error) {
 	var answer observe.Answer
 	probe, err := p.probeOf(q, &answer)
@@ -49,7 +50,7 @@ func (p *Prober) Probe(ctx context.Context, q observe.Question) (observe.Answer,
 		err = probe(withAllowance(ctx))
 	}
 	if err != nil {
-		return observe.Answer{}, err
+		return observe.Answer{Bridge: answer.Bridge}, err
 	}
 	if !q.Verify {
 		answer.Card = nil
@@ -68,6 +69,9 @@ func (p *Prober) probeOf(q observe.Question, answer *observe.Answer) (Func, erro
 	case h.TCPSocket != nil:
 		address, err := addressOf(in, h.TCPSocket.Host, h.TCPSocket.Port)
 		return TCPSocket(address), err
+	case h.MCP.IsStdio():
+		b, err := bridgeOf(q)
+		return Bridge(b, q.Verify, answer), err
 	case h.MCP != nil:
 		address, err := addressOf(in, "", h.MCP.Port)
 		if err != nil {

@@ -1,0 +1,102 @@
+//go:build linux || darwin || freebsd
+
+package actuate
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/proc-controller/proc-controller/observe"
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// A stdio server is started behind a bridge: this program, with another verb. The
+// program of the manifest is resolved all the same, with every error that a start
+// without a bridge would have.
+
+// bridge puts a bridge before a command that was resolved. The error is a
+// *StartError.
+func (a *Actuator) bridge(c *command, e *spec.Entry, ports spec.PortMap) error {
+	if a.self == "" {
+		return startErrorf(spec.ReasonNotExecutable, "cannot run the bridge of a stdio server: where this program is cannot be told")
+	}
+	port, _ := e.Object.Spec.MCP.PortNumber(ports)
+	b := Bridging{
+		Name: e.Key.Name, Listen: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))),
+		Spec: &e.Object.Spec, Memory: a.eraPath(c, e), Command: append([]string{c.program}, c.argv[1:]...),
+	}
+	var err error
+	if b.TokenFile, err = a.tokenFileOf(c, e); err != nil {
+		return err
+	}
+	c.bridged, c.program = true, a.self
+	c.argv = append([]string{a.self}, b.Args()...)
+	return nil
+}
+
+// tokenFileOf is the path of the token file of a server; empty where it wants none.
+// The error is a *StartError.
+func (a *Actuator) tokenFileOf(c *command, e *spec.Entry) (string, error) {
+	auth := e.Object.Spec.MCP.Auth
+	if auth == nil {
+		return "", nil
+	}
+	path, err := spec.ResolvePath(auth.TokenFile, e.Dir, a.opts.Home)
+	if err == nil {
+		_, err = ReadToken(path)
+	}
+	if err != nil {
+		return "", startErrorf(spec.ReasonTokenFile, "cannot start: %v", err)
+	}
+	if c.account != nil && !readableBy(path, c.account) {
+		return "", startErrorf(spec.ReasonTokenFile, "cannot start: user %s cannot read the token file %s (chown %s %s)",
+			c.account.Name, path, c.account.Name, spec.ShellWord(path))
+	}
+	return path, nil
+}
+
+// readableBy judges by the mode bits alone (path_resolution(7)).
+func readableBy(path string, user *observe.Account) bool {
+	st, err := os.Stat(path)
+	return err == nil && allows(st, user, 0o4)
+}
+
+// eraDir holds what bridges have found out about their servers.
+const eraDir = "eras"
+
+// eraPath is the file in which the bridge of a server keeps which era of MCP that
+// speaks, as long as its hash is the same; empty where there is no place for it. What
+// other users run has no access to the state directory.
+func (a *Actuator) eraPath(c *command, e *spec.Entry) string {
+	if a.opts.StateDir == "" || c.account != nil && c.account.UID != uint32(a.opts.UID) {
+		return ""
+	}
+	return filepath.Join(a.opts.StateDir, eraDir, e.Key.Name+"-"+string(e.Hash))
+}
+
+// prepareEras makes room for the file, and removes those of the workload's former
+// hashes. Without one the era is found out anew.
+func (a *Actuator) prepareEras(e *spec.Entry) {
+	dir := filepath.Join(a.opts.StateDir, eraDir)
+	_ = os.MkdirAll(dir, 0o700)
+	entries, _ := os.ReadDir(dir)
+	for _, f := range entries {
+		former, ok := strings.CutPrefix(f.Name(), e.Key.Name+"-")
+		if ok && len(former) == len(e.Hash) && former != string(e.Hash) {
+			_ = os.Remove(filepath.Join(dir, f.Name()))
+		}
+	}
+}
+
+// explainBridge turns the refusal to execute a bridge into a start error.
+func (s *start) explainBridge(err error) *StartError {
+	if s.account != nil {
+		return startErrorf(spec.ReasonNotExecutable,
+			"cannot run the bridge of a stdio server, %s, as user %s: %v (may that user run it, and enter %s and each directory above them?)",
+			s.self, s.account, err, s.dir)
+	}
+	return startErrorf(spec.ReasonNotExecutable, "cannot run the bridge of a stdio server, %s: %v", s.self, err)
+}
