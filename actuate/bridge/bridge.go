@@ -105,11 +105,14 @@ func (b *bridge) run(ctx context.Context, listener net.Listener) error {
 // own. An error of that is handed on; nothing is otherwise.
 func (b *bridge) begin(failed func(error)) {
 	if b.o.Sharing != spec.SharingPerSession {
-		b.common = b.keep(ownHello(), true, func(err error) {
+		k := b.keep(ownHello(), true, func(err error) {
 			if err != nil {
 				failed(err)
 			}
 		})
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.common = k
 		return
 	}
 	go func() {

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	switch kind := os.Getenv(role); kind {
 	case "":
 		goleak.VerifyTestMain(m)
-	case "sdk", "sdk-legacy", "sdk-modern":
-		serveSDK(kind)
+	case "serve,sdk", "serve,sdk-legacy", "serve,sdk-modern":
+		serveSDK(strings.TrimPrefix(kind, "serve,"))
 	default:
 		serveSwitches(kind)
 	}

@@ -28,11 +28,11 @@ type peer struct {
 	over     chan struct{}
 	era      spec.Era // set once it was greeted
 
-	mu      sync.Mutex
-	last    int64 // number that was given
-	calls   map[int64]*call
-	given   int   // how many of calls were given up
-	ended   error // why nothing can be asked any more
+	mu    sync.Mutex
+	last  int64 // number that was given
+	calls map[int64]*call
+	given int   // how many of calls were given up
+	ended error // why nothing can be asked any more
 }
 
 // audience hears what a server says by itself. It must not block, and keep nothing of

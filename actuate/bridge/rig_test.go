@@ -60,7 +60,7 @@ func start(t *testing.T, kind string, change ...func(*Options, *limits)) *rig {
 	}
 	// The variable travels in the command, since tests run at the same time.
 	o := Options{
-		Name: "test", Command: []string{"/usr/bin/env", role + "=" + kind, self},
+		Name: "test", Command: []string{"/usr/bin/env", role + "=serve," + kind, self},
 		Grace:   3 * time.Second,
 		Backoff: spec.Backoff{Initial: spec.Duration(20 * time.Millisecond), Max: spec.Duration(100 * time.Millisecond), Factor: 2, ResetAfter: spec.Duration(time.Hour)},
 	}
@@ -260,6 +260,19 @@ func (g *rig) report() *observe.BridgeReport {
 		g.t.Errorf("status %d with the problem %q", resp.StatusCode, r.Problem)
 	}
 	return &r
+}
+
+// awaitEnd waits until the bridge has ended by itself.
+func (g *rig) awaitEnd() {
+	g.t.Helper()
+	eventually(g.t, func() string {
+		resp, err := g.http.Get(g.url)
+		if err != nil {
+			return ""
+		}
+		resp.Body.Close()
+		return "it serves"
+	})
 }
 
 // eventually waits until what gives "".
