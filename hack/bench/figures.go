@@ -27,6 +27,7 @@ var figures = []figure{
 	{"scan/1000", func(b *bench) ([]Row, error) { return b.scanRows("scan/1000", 1000) }},
 	{"scan/10000", func(b *bench) ([]Row, error) { return b.scanRows("scan/10000", 10000) }},
 	{"change/10000", (*bench).changeRows},
+	{"bridge", (*bench).bridgeRows},
 }
 
 // What the figures may cost.
@@ -44,6 +45,10 @@ var (
 	limitProbes  = Limit{Value: 5}  // % of a core
 	limitRSS     = Limit{Value: 25} // MB
 	limitFlat    = Limit{Value: 1.2}
+
+	limitBridgeRSS       = Limit{Value: 15}  // MB
+	limitBridgeProcesses = Limit{Value: 2}   // itself and the server
+	limitBridgePing      = Limit{Value: 0.3} // ms over the pipe itself
 )
 
 // flatness compares the drop among 1,000 others with the drop among none, where
