@@ -95,7 +95,7 @@ func (a *Actuator) prepareEras(e *spec.Entry) {
 func (s *start) explainBridge(err error) *StartError {
 	if s.account != nil {
 		return startErrorf(spec.ReasonNotExecutable,
-			"cannot run the bridge of a stdio server, %s, as user %s: %v (may that user run it, and enter %s and each directory above them?)",
+			"cannot run the bridge of a stdio server, %s, as user %s: %v (that user must be able to execute it, and to enter %s)",
 			s.self, s.account, err, s.dir)
 	}
 	return startErrorf(spec.ReasonNotExecutable, "cannot run the bridge of a stdio server, %s: %v", s.self, err)

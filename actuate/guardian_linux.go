@@ -29,7 +29,7 @@ func (b *Brief) AwaitEnd() (died bool, until uint64, err error) {
 			unix.CloseOnExec(fd)
 		}
 	}
-	forgetPages()
+	ForgetPages()
 	for {
 		rung, err := b.poll()
 		switch {

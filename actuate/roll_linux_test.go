@@ -2,6 +2,7 @@ package actuate
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"slices"
 	"strings"
@@ -165,19 +166,63 @@ func TestRollFollowsTheChildren(t *testing.T) {
 	}
 }
 
-func TestCodeMapping(t *testing.T) {
+func TestProgramMapping(t *testing.T) {
 	const file = "/usr/bin/proc controller"
 	for line, ok := range map[string]bool{
 		"00400000-00a1c000 r-xp 00000000 fe:00 8126481  /usr/bin/proc controller\n":  true,
-		"00a1c000-00b1c000 r--p 00000000 fe:00 8126481  /usr/bin/proc controller\n":  false,
 		"00b1c000-00c1c000 rw-p 00000000 fe:00 8126481  /usr/bin/proc controller\n":  false,
 		"00400000-00a1c000 r-xp 00000000 fe:00 8126481  /usr/bin/proc controllers\n": false,
 		"7ffd0000-7ffd2000 r-xp 00000000 00:00 0        [vdso]\n":                    false,
 		"": false,
 	} {
-		from, to, got := codeMapping(line, file)
-		if got != ok || ok && (from != 0x400000 || to != 0xa1c000) {
-			t.Errorf("%q: %x-%x, %v", line, from, to, got)
+		for _, constants := range []bool{false, true} {
+			from, to, got := programMapping(line, file, constants)
+			if got != ok || ok && (from != 0x400000 || to != 0xa1c000) {
+				t.Errorf("%q: %x-%x, %v", line, from, to, got)
+			}
+		}
+	}
+	constants := "00a1c000-00b1c000 r--p 00000000 fe:00 8126481  /usr/bin/proc controller\n"
+	for _, wanted := range []bool{false, true} {
+		if _, _, got := programMapping(constants, file, wanted); got != wanted {
+			t.Errorf("constants, wanted %v: %v", wanted, got)
+		}
+	}
+}
+
+// elfHead is the head of a program with headers of these types.
+func elfHead(magic string, kind uint16, types ...uint32) []byte {
+	const size = 56
+	b := make([]byte, elfHeader+size*len(types))
+	copy(b, magic)
+	le := binary.LittleEndian
+	le.PutUint16(b[16:], kind)
+	le.PutUint32(b[32:], elfHeader)
+	le.PutUint16(b[54:], size)
+	le.PutUint16(b[56:], uint16(len(types)))
+	for i, typ := range types {
+		le.PutUint32(b[elfHeader+i*size:], typ)
+	}
+	return b
+}
+
+func TestIsStatic(t *testing.T) {
+	const load, relative = 1, 3 // PT_LOAD, ET_DYN
+	for name, tt := range map[string]struct {
+		head []byte
+		want bool
+	}{
+		"static":         {elfHead(elfMagic, elfExecutable, load, load), true},
+		"with a loader":  {elfHead(elfMagic, elfExecutable, load, elfLoader), false},
+		"moved around":   {elfHead(elfMagic, relative, load), false},
+		"big-endian":     {elfHead("\x7fELF\x02\x02", elfExecutable, load), false},
+		"no headers":     {elfHead(elfMagic, elfExecutable), false},
+		"cut off":        {elfHead(elfMagic, elfExecutable, load, load)[:100], false},
+		"nothing":        {nil, false},
+		"something else": {[]byte("#!/bin/sh\n"), false},
+	} {
+		if got := isStaticHeader(tt.head); got != tt.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -27,6 +27,9 @@ func bridged(hash spec.Hash) *observe.Instance {
 	return in
 }
 
+// bridgedPolicy is how what is behind a bridge is stopped.
+var bridgedPolicy = StopPolicy{Signal: sigTerm, Grace: defaultGrace, Mode: spec.KillTree, Bridged: true}
+
 // begun says that an instance was started behind a bridge.
 func begun(in *observe.Instance) Event {
 	r := recordOf(in, true)
@@ -132,7 +135,7 @@ func crashed(next time.Time, restarts int) *observe.BridgeReport {
 func TestTheBackOffOfABridgeIsShown(t *testing.T) {
 	in, e := bridged("a"), entry(files, "a", overStdio)
 	w := world(wants(e), runs(in), happened(begun(in)), happened(reported(in, Readiness, "", &observe.BridgeReport{}, t0.Add(-time.Minute))...),
-		happened(reported(in, Readiness, "stdio server: the server ended with exit code 3", crashed(t0.Add(4*time.Second), 2), t0)...))
+		happened(reported(in, Readiness, "the server ended with exit code 3", crashed(t0.Add(4*time.Second), 2), t0)...))
 	st := Report(w, Decide(w))[files]
 	if st.Phase != spec.PhaseBackOff || st.Restarts != 2 || st.Ready {
 		t.Errorf("phase %s, %d restarts, ready %v", st.Phase, st.Restarts, st.Ready)

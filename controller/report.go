@@ -87,6 +87,9 @@ func instanceStatus(w *World, s *situation, in *observe.Instance) spec.InstanceS
 		st.PID = in.Main.PID
 		st.Ready = s.health(w, in).ready && s.history.stop(in.ID) == nil
 	}
+	if b := s.history.bridge(in.ID); b != nil {
+		st.Bridge = &spec.BridgeStatus{ServerPID: b.PID, Sessions: b.Sessions, Servers: b.Servers}
+	}
 	if r := s.history.instance(in.ID); r != nil {
 		st.Restarts = r.Restarts + s.history.serverRestarts(r)
 	}

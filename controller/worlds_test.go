@@ -89,6 +89,9 @@ func (m *worldMaker) entry(k spec.Key) *spec.Entry {
 		if m.maybe("port") {
 			s.Ports = []spec.Port{{Port: pick[int32](m, "number", 0, 80, 81)}}
 		}
+		if !m.mostly("no bridge") {
+			overStdio(s)
+		}
 		if m.maybe("probes") {
 			probing(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"startup", "readiness", "liveness"}), 1, 3, rapid.ID).Draw(m.t, "which")...)(s)
 		}
@@ -185,7 +188,7 @@ func (m *worldMaker) events(k spec.Key, ins []*observe.Instance) (es []Event) {
 		es = append(es, Resolved{Key: k, Hash: "a", Message: pick(m, "message", "", "not found"), At: t0.Add(-m.ago("resolved"))})
 	}
 	if m.maybe("dependencies noted") {
-		es = append(es, PolicyNoted{Key: k, Policy: usual, DependsOn: m.dependencies()})
+		es = append(es, PolicyNoted{Key: k, Policy: pick(m, "noted", usual, bridgedPolicy), DependsOn: m.dependencies()})
 	}
 	switch rapid.IntRange(0, 5).Draw(m.t, "replacement") {
 	case 0:

@@ -66,6 +66,7 @@ type condition struct {
 type instance struct {
 	Instance, Scope, Hash, Log string
 	PID, Restarts, Members     int
+	Bridge                     *struct{ ServerPID, Sessions, Servers int }
 }
 
 type termination struct {

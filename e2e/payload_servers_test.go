@@ -19,7 +19,10 @@ import (
 
 // mcpConfig is the file that MCP_CONFIG names, as an MCP client reads it.
 type mcpConfig struct {
-	MCPServers map[string]struct{ Type, URL string }
+	MCPServers map[string]struct {
+		Type, URL string
+		Headers   map[string]string
+	}
 }
 
 func readMCPConfig(path string) (c mcpConfig, err error) {

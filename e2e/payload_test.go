@@ -25,6 +25,7 @@ var payloads = map[string]func(args []string) int{
 	strangerPayload: stranger,
 	stuckPayload:    stuck,
 	mcpPayload:      runMCPServer,
+	stdioPayload:    stdio,
 }
 
 // payload is the main function of a child.

@@ -131,6 +131,15 @@ func TestWithExitCodes(t *testing.T) {
 	}
 }
 
+// A command finds a stdio server at a URL, like every other.
+func TestWithStdioServer(t *testing.T) {
+	t.Parallel()
+	w := newWithRun(t, nil)
+	more := fmt.Sprintf("command: [%s, %s, %s]\nmcp: {transport: stdio}", os.Args[0], stdioPayload, w.dir)
+	w = newWithRun(t, map[string]string{"counter.yaml": manifest("MCPServer", "counter", more)})
+	w.ends(w.run("sh", "-c", `case "$COUNTER_URL" in "http://127.0.0.1:$COUNTER_PORT/mcp") exec grep -q "$COUNTER_URL" "$MCP_CONFIG";; esac; exit 9`), 0, "ready after")
+}
+
 // sleeps is what a shell writes to leave a sleep behind that is one by the time
 // that the shell goes on: a moment after the fork it still is a shell.
 func (w *withRun) sleeps() string {

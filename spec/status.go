@@ -137,9 +137,21 @@ type InstanceStatus struct {
 	Ready     bool      `json:"ready"`
 	Log       string    `json:"log,omitempty"` // path of the output file
 	Members   int       `json:"members"`       // processes beside the main one
+	// Bridge is what the main process last said, where it is the bridge of a stdio
+	// server.
+	Bridge *BridgeStatus `json:"bridge,omitempty"`
 	// Outdated says that it is to be replaced: by another program, or because a
 	// restart was asked for after it had been started.
 	Outdated bool `json:"outdated,omitempty"`
+}
+
+// BridgeStatus is how busy a bridge is.
+type BridgeStatus struct {
+	// ServerPID is the process that was started for the server; 0 where there is
+	// none, or one for each session.
+	ServerPID int `json:"serverPID,omitempty"`
+	Sessions  int `json:"sessions"` // of clients
+	Servers   int `json:"servers"`  // processes that serve them
 }
 
 // Termination is how a main process ended.

@@ -20,7 +20,7 @@
 // Start reading at bridge.go (the whole) and keeper.go (how a server is kept running;
 // start.go: how it is greeted; process.go: how it ends). peer.go and hear.go are the
 // conversation with one process, audience.go and topics.go who hears what it says by
-// itself. http.go lets clients in, legacy.go and modern.go are the two eras, session.go
-// and request.go a session and its requests, stream.go and answer.go what is sent back.
-// translate.go turns one era into the other.
+// itself. http.go lets clients in, legacy.go and modern.go are the two eras,
+// sessions.go, session.go and request.go sessions and their requests, stream.go and answer.go what is sent back.
+// translate.go and inputs.go turn one era into the other.
 package bridge

@@ -41,7 +41,7 @@ func (b *bridge) httpServer() *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
-		ErrorLog:          log.New(io.Discard, "", 0), // what clients do wrong is theirs to know
+		ErrorLog:          log.New(b.log, "bridge: ", 0),
 	}
 }
 

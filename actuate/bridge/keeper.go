@@ -163,7 +163,9 @@ func (k *keeper) crashed(why error) time.Duration {
 	}
 	pause := delay(b, k.crashes)
 	k.crashes++
-	k.trouble, k.next = why, time.Now().Add(pause)
+	if k.trouble = why; pause > 0 {
+		k.next = time.Now().Add(pause)
+	}
 	k.tellLocked()
 	return pause
 }

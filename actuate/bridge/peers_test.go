@@ -61,7 +61,7 @@ func testEra(t *testing.T, g *rig, version string) {
 		t.Errorf("initialize: %+v", got)
 	}
 	tools, err := s.ListTools(ctx, nil)
-	if err != nil || len(tools.Tools) != 4 {
+	if err != nil || len(tools.Tools) != 5 {
 		t.Fatalf("tools: %+v %v", tools, err)
 	}
 	text, err := callSDK(ctx, s, "echo", "hällo", 0, nil)
@@ -134,4 +134,28 @@ func callSDK(ctx context.Context, s *mcp.ClientSession, tool, text string, n int
 		}
 	}
 	return "", nil
+}
+
+// TestInput: a modern server gets what it wants of the user, from a modern client
+// through the server that all share, and from a legacy one that has a server of its own.
+func TestInput(t *testing.T) {
+	tests := []struct {
+		version string
+		sharing spec.Sharing
+	}{{modernVersion, spec.SharingShared}, {latestLegacy, spec.SharingPerSession}}
+	for _, tt := range tests {
+		t.Run(tt.version, func(t *testing.T) {
+			g := start(t, "sdk", func(o *Options, _ *limits) { o.Protocol, o.Sharing = spec.ProtocolModern, tt.sharing })
+			s := g.sdkClient(tt.version, &mcp.ClientOptions{
+				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": r.Params.Message}}, nil
+				},
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			defer cancel()
+			if text, err := callSDK(ctx, s, "want", "ann", 0, nil); text != "acceptannstate" {
+				t.Errorf("%q %v", text, err)
+			}
+		})
+	}
 }

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -67,7 +68,8 @@ func (b *bridge) ping(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the server did not answer %s within %s", method, time.Since(began).Round(time.Millisecond))
 	}
-	if _, answered := err.(*rpc.Error); answered && !p.isOver() { //nolint:errorlint // it comes as it is
+	var refused *rpc.Error
+	if errors.As(err, &refused) && !p.isOver() {
 		return nil // even that it cannot do it is an answer
 	}
 	return err

@@ -13,6 +13,9 @@ import (
 // answered and progressed make a pending request the receiver of its call.
 
 func (c *pending) answered(call *call, m rpc.Message) {
+	if c.wantsInput(call, m) {
+		return
+	}
 	c.s.mu.Lock()
 	key := rpc.KeyOf(call.id)
 	if c.s.calls[key] == c {
@@ -30,12 +33,21 @@ func (c *pending) fail(err error) {
 	if !errors.As(err, &e) {
 		e = rpc.Errorf(rpc.CodeServer, "%s", err)
 	}
-	c.answered(c.call, e.Response(c.call.id))
+	call := c.current()
+	c.answered(call, e.Response(call.id))
+}
+
+// current gives the call that stands for the request now.
+func (c *pending) current() *call {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	return c.call
 }
 
 // succeed answers with an empty result.
 func (c *pending) succeed() {
-	c.answered(c.call, rpc.Message{ID: c.call.id, Result: json.RawMessage(emptyObject)})
+	call := c.current()
+	c.answered(call, rpc.Message{ID: call.id, Result: json.RawMessage(emptyObject)})
 }
 
 // request takes a request of the client; the answer goes to st, at once or later.
@@ -94,7 +106,10 @@ func (s *session) forward(ctx context.Context, c *pending, params json.RawMessag
 			params = s.k.hello.meta(params, s.logLevel())
 		}
 		s.mu.Lock()
-		c.peer = p
+		c.peer, c.params = p, nil
+		if p.era == spec.EraModern && !s.k.several {
+			c.params = bytes.Clone(params)
+		}
 		s.mu.Unlock()
 		return p.request(ctx, c.call, params)
 	})
@@ -150,11 +165,13 @@ func (s *session) cancel(params json.RawMessage) {
 	s.mu.Lock()
 	c := s.calls[rpc.KeyOf(id)]
 	var p *peer
+	var at *call
+	asking := false
 	if c != nil {
-		p = c.peer
+		p, at, asking = c.peer, c.call, c.asking
 	}
 	s.mu.Unlock()
-	if p != nil && p.giveUp(c.call, rpc.Get(params, "reason")) {
+	if p != nil && (asking || p.giveUp(at, rpc.Get(params, "reason"))) {
 		c.fail(rpc.Errorf(rpc.CodeServer, "the request was cancelled"))
 	}
 }

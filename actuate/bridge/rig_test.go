@@ -78,7 +78,9 @@ func start(t *testing.T, kind string, change ...func(*Options, *limits)) *rig {
 	g := &rig{t: t, log: &journal{}, url: "http://" + listener.Addr().String() + "/mcp"}
 	g.b = newBridge(o, lim, listener)
 	g.b.log = g.log
-	transport := &http.Transport{MaxIdleConnsPerHost: 200}
+	// What lies idle is closed on this side, so that no request meets a connection that
+	// the bridge is about to close.
+	transport := &http.Transport{MaxIdleConnsPerHost: 200, IdleConnTimeout: headerTimeout / 2}
 	g.http = &http.Client{Transport: transport}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -56,6 +56,14 @@ func serveSDK(kind string) {
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(res.Action, res.Content["name"])}}}, nil, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "want"}, func(_ context.Context, r *mcp.CallToolRequest, a sdkArgs) (*mcp.CallToolResult, any, error) {
+		if got, ok := r.Params.InputResponses["who"].(*mcp.ElicitResult); ok {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(got.Action, got.Content["name"], r.Params.RequestState)}}}, nil, nil
+		}
+		return &mcp.CallToolResult{RequestState: "state", InputRequests: mcp.InputRequestMap{"who": &mcp.ElicitParams{
+			Message: a.Text, RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
+		}}}, nil, nil
+	})
 	s.AddResource(&mcp.Resource{Name: "r", URI: "test://r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "test://r", Text: "content"}}}, nil
 	})

@@ -34,6 +34,7 @@ type session struct {
 	busy      int   // requests of HTTP that are being served
 	used      time.Time
 	closed    bool
+	over      chan struct{} // closed with it
 }
 
 // pending is a request of the client that waits for its answer.
@@ -42,12 +43,17 @@ type pending struct {
 	peer   *peer // nil while it was not sent yet
 	stream *stream
 	s      *session
+	// For a modern server that may want input:
+	params json.RawMessage // as they were sent
+	rounds int
+	asking bool // the client is being asked; guarded by the session, as call is then
 }
 
 // question is a request of the server that its client was asked.
 type question struct {
 	peer *peer
-	id   json.RawMessage // the server's
+	id   json.RawMessage  // the server's
+	said chan rpc.Message // who waits for the answer, if that is not the server itself
 }
 
 // maxQuestions bounds what a server may ask at a time.
@@ -57,6 +63,7 @@ func newSession(b *bridge, k *keeper, id, version string) *session {
 	s := &session{
 		b: b, k: k, id: id, version: version, get: newStream("0", -1, b.lim), used: time.Now(),
 		calls: map[rpc.Key]*pending{}, streams: map[string]*stream{}, uris: map[string]bool{}, questions: map[int64]question{},
+		over: make(chan struct{}),
 	}
 	s.streams[s.get.id] = s.get
 	return s
@@ -92,12 +99,16 @@ func (s *session) close() {
 		return
 	}
 	s.closed = true
+	close(s.over)
 	calls, streams, uris := s.calls, s.streams, s.uris
 	s.calls, s.streams, s.uris, s.level = map[rpc.Key]*pending{}, map[string]*stream{}, map[string]bool{}, ""
 	s.mu.Unlock()
 	for _, c := range calls {
-		if c.peer != nil {
-			c.peer.giveUp(c.call, nil)
+		s.mu.Lock()
+		p, at := c.peer, c.call
+		s.mu.Unlock()
+		if p != nil {
+			p.giveUp(at, nil)
 		}
 		c.stream.end()
 	}
@@ -230,13 +241,17 @@ func (s *session) withdrawnLocked(e *event) {
 // ask passes a request of the server to the client, under a number of the session: the
 // server may be replaced, and the next one would begin to count anew.
 func (s *session) ask(p *peer, m rpc.Message) bool {
+	return s.put(question{peer: p, id: bytes.Clone(m.ID)}, m)
+}
+
+func (s *session) put(q question, m rpc.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.questions) >= maxQuestions {
 		return false
 	}
 	s.question++
-	s.questions[s.question] = question{peer: p, id: bytes.Clone(m.ID)}
+	s.questions[s.question] = q
 	m.ID = rpc.NumberID(s.question)
 	s.relatedLocked().put(m.Bytes())
 	return true
@@ -251,6 +266,10 @@ func (s *session) reply(ctx context.Context, m rpc.Message) error {
 	delete(s.questions, n)
 	s.mu.Unlock()
 	if !ok || !known {
+		return nil
+	}
+	if q.said != nil {
+		q.said <- m // it has room
 		return nil
 	}
 	m.ID = q.id

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -341,6 +343,25 @@ func testAsks(t *testing.T, c *client, method string) {
 	}
 	if e := l.next(t); !strings.Contains(said(string(e.Data)), `"said":"yes"`) {
 		t.Errorf("the server got %s", e.Data)
+	}
+}
+
+// TestPerSessionAsks: a server of the Go SDK asks a client of it.
+func TestPerSessionAsks(t *testing.T) {
+	g := start(t, "sdk", func(o *Options, _ *limits) { o.Sharing = spec.SharingPerSession })
+	for _, name := range []string{"ann", "bob"} {
+		s := g.sdkClient(latestLegacy, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": name}}, nil
+			},
+		})
+		if text, err := callSDK(t.Context(), s, "ask", "who?", 0, nil); text != "accept"+name {
+			t.Errorf("%s: %q %v", name, text, err)
+		}
+	}
+	silent := g.sdkClient(latestLegacy, nil)
+	if text, err := callSDK(t.Context(), silent, "ask", "who?", 0, nil); err == nil && !strings.Contains(text, "elicitation") {
+		t.Errorf("a client that cannot be asked: %q", text)
 	}
 }
 

@@ -42,6 +42,7 @@ func bridgeServer(args []string, std streams) int {
 	}
 	runtime.GOMAXPROCS(min(bridgeThreads, runtime.GOMAXPROCS(0)))
 	o.Stderr = os.Stderr
+	actuate.ForgetPages()
 	ctx, release := untilTold()
 	defer release()
 	err = bridge.Run(ctx, o)

@@ -144,6 +144,7 @@ func (st *story) instances(s *sheet) {
 		s.line(s.look.paint(bold, string(in.Instance)))
 		s.within(func() {
 			s.field("Process", st.process(&in))
+			s.field("Bridge", bridgeText(in.Bridge))
 			s.field("Scope", in.Scope)
 			var ports []string
 			for _, p := range in.Ports {
@@ -167,6 +168,9 @@ func (st *story) process(in *spec.InstanceStatus) string {
 	if in.PID != 0 {
 		text = fmt.Sprintf("pid %d", in.PID)
 	}
+	if in.Bridge != nil && in.PID != 0 {
+		text += " (bridge)"
+	}
 	if n := in.Members; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
@@ -177,6 +181,23 @@ func (st *story) process(in *spec.InstanceStatus) string {
 		return text + ", ready"
 	}
 	return text + ", not ready"
+}
+
+// bridgeText says what a bridge is busy with.
+func bridgeText(b *spec.BridgeStatus) string {
+	if b == nil {
+		return ""
+	}
+	server := fmt.Sprintf("%d server processes", b.Servers)
+	switch {
+	case b.ServerPID != 0:
+		server = fmt.Sprintf("server pid %d", b.ServerPID)
+	case b.Servers == 0:
+		server = "no server process now"
+	case b.Servers == 1:
+		server = "1 server process"
+	}
+	return fmt.Sprintf("%s, %d %s", server, b.Sessions, plural(b.Sessions, "session", "sessions"))
 }
 
 // dependencies are what it waits for, with what those are now.

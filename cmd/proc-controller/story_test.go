@@ -37,6 +37,7 @@ func TestStoryOfAServer(t *testing.T) {
 	o.Status.Conditions = []spec.Condition{{Type: spec.CondReady, Status: spec.True, Reason: spec.ReasonRunning, LastTransitionTime: now.Add(-time.Minute)}}
 	o.Status.Warnings = []spec.Warning{{Reason: "LooksLikeStdio", Message: "it reads\nend-of-file"}}
 	in := &o.Status.Instances[0]
+	in.Bridge = &spec.BridgeStatus{ServerPID: 4712, Sessions: 1, Servers: 1}
 	in.Members, in.Log, in.Hash, in.Ports = 2, "/s/files.log", "old1", o.Status.Ports
 	agent := running(spec.KindAgent, "writer", 7, time.Minute)
 	agent.Spec.MCPServers = []spec.ServerRef{{Name: "files"}}
@@ -66,7 +67,8 @@ Conditions:
 
 Instances:
   k7f3-881
-    Process:      pid 4711 and 2 more, started 12m ago, ready
+    Process:      pid 4711 (bridge) and 2 more, started 12m ago, ready
+    Bridge:       server pid 4712, 1 session
     Scope:        off
     Ports:        http=8123
     Hash:         old1, which the manifest has no more

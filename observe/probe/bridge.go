@@ -31,11 +31,11 @@ func Bridge(b bridge, verify bool, answer *observe.Answer) Func {
 		answer.Bridge = report
 		switch {
 		case report.Problem != "":
-			return failuref("stdio server: %s", observe.Printable(report.Problem, maxQuoted))
+			return failuref("%s", observe.Printable(report.Problem, maxQuoted))
 		case !verify:
 			return nil
 		case report.Server == nil:
-			return failuref("stdio server: it has not said yet what it is")
+			return failuref("GET %s: the server has not said yet what it is", b.page)
 		}
 		server := *report.Server
 		server.URL = b.endpoint

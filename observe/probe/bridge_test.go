@@ -52,7 +52,7 @@ func TestABridgeWhoseServerIsNotWell(t *testing.T) {
 	report := &observe.BridgeReport{Problem: "it ended with exit code 3", NextStart: next, Restarts: 4}
 	in := instance(t, serve(t, reports(t, http.StatusServiceUnavailable, report)).URL)
 	a, err := ask(newProber(t), question(in, overStdio()), patience)
-	fails(t, err, "stdio server: it ended with exit code 3")
+	fails(t, err, "it ended with exit code 3")
 	if a.Bridge == nil || !a.Bridge.NextStart.Equal(next) || a.Bridge.Restarts != 4 {
 		t.Errorf("the report is %+v", a.Bridge)
 	}

@@ -1,0 +1,109 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// dismiss ends a session, and forgets it.
+func (b *bridge) dismiss(s *session) {
+	b.mu.Lock()
+	delete(b.sessions, s.id)
+	b.mu.Unlock()
+	s.close()
+}
+
+// admit makes a session.
+func (b *bridge) admit(k *keeper, version string) (*session, error) {
+	s := newSession(b, k, newID(), version)
+	b.mu.Lock()
+	full := k.several && len(b.sessions) >= b.lim.sessions
+	if !full {
+		b.sessions[s.id] = s
+	}
+	b.mu.Unlock()
+	if full {
+		return nil, fmt.Errorf("%d sessions are open: that is the most there may be", b.lim.sessions)
+	}
+	k.join(s)
+	return s, nil
+}
+
+// keeperFor gives the server for a new session: the one that all share, or one of its
+// own, which is started.
+func (b *bridge) keeperFor(ctx context.Context, params []byte) (*keeper, error) {
+	if b.o.Sharing != spec.SharingPerSession {
+		return b.common, nil
+	}
+	if err := b.room(); err != nil {
+		return nil, err
+	}
+	first := make(chan error, 1)
+	k := b.keep(clientHello(params), false, func(err error) { b.tried(err); first <- err })
+	select {
+	case err := <-first:
+		return k, err
+	case <-ctx.Done():
+		go k.stop()
+		return nil, ctx.Err()
+	}
+}
+
+// tried notes how the last start of a server of a session went.
+func (b *bridge) tried(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failure = err
+}
+
+// room says whether one more server may be started.
+func (b *bridge) room() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return errStopping
+	}
+	if n := len(b.keepers); n >= b.o.MaxSessions {
+		return fmt.Errorf("%d servers run, one for each session: that is the most there may be (mcp.maxSessions)", n)
+	}
+	return nil
+}
+
+// sweep ends sessions that nobody uses any more, until ctx ends.
+func (b *bridge) sweep(ctx context.Context) {
+	ticker := time.NewTicker(max(min(b.o.IdleTimeout/4, time.Minute), 10*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			b.sweepOnce(time.Now())
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *bridge) sweepOnce(now time.Time) {
+	b.mu.Lock()
+	var idle []*session
+	for _, s := range b.sessions {
+		if since, ok := s.idle(); ok && now.Sub(since) >= b.o.IdleTimeout {
+			idle = append(idle, s)
+			delete(b.sessions, s.id) // at once, so that nobody enters it any more
+		}
+	}
+	var common *keeper
+	if b.o.Sharing == spec.SharingPerSession && b.common != nil && b.visits == 0 && now.Sub(b.visited) >= b.o.IdleTimeout {
+		common, b.common = b.common, nil
+	}
+	b.mu.Unlock()
+	for _, s := range idle {
+		s.close()
+	}
+	if common != nil {
+		go common.stop()
+	}
+}
