@@ -167,11 +167,12 @@ func (k *keeper) join(m member) {
 	k.members[m] = struct{}{}
 }
 
+// leave ends what join began. Who leaves need not wait for the server to hear of it.
 func (k *keeper) leave(m member) {
 	k.mu.Lock()
 	delete(k.members, m)
 	k.mu.Unlock()
-	k.relevel(context.Background())
+	go func() { _ = k.relevel(context.Background()) }() // at worst it says more than anyone wants
 }
 
 // restore sets up at a new server what the members had set up at the former one.

@@ -5,10 +5,12 @@ package bridge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -200,6 +202,62 @@ func TestSlow(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// TestDoesNotRead: a server that does not read its input costs a bounded amount, and
+// who waits for it is told.
+func TestDoesNotRead(t *testing.T) {
+	g := start(t, "", func(o *Options, lim *limits) {
+		lim.outbox, lim.own, lim.quiet, o.Grace = 64<<10, 100*time.Millisecond, 50*time.Millisecond, time.Second
+	})
+	c := g.client()
+	if got := said(c.call("0", "deaf", "d", 0).message()); got != "d" {
+		t.Fatalf("deaf: %q", got)
+	}
+	told := make(chan string, 40)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for i := range cap(told) {
+		go func() {
+			resp, err := c.do(ctx, "POST", callBody(strconv.Itoa(i+1), "echo", strings.Repeat("x", 32<<10), 0), "Mcp-Session-Id", c.session)
+			if err == nil {
+				told <- g.read(resp).message()
+			}
+		}()
+	}
+	if got := <-told; !strings.Contains(got, "does not read its input") {
+		t.Errorf("got %.200q", got)
+	}
+	if r := g.report(); r.Problem == "" || r.PID == 0 {
+		t.Errorf("report %+v", r)
+	}
+}
+
+// TestKills: whenever the server dies, each call has its own answer, or an error that
+// says so, and then there is a server again.
+func TestKills(t *testing.T) {
+	g := start(t, "")
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() {
+			c := g.client()
+			for i := range 40 {
+				text := fmt.Sprintf("%d of %d", i, n)
+				tool := "echo"
+				if n == 0 && i%10 == 5 {
+					tool = "kill"
+				}
+				got := said(c.call(strconv.Itoa(i), tool, text, 0).message())
+				if got != text && !strings.HasPrefix(got, "error -32000: the server has ended (signal killed)") {
+					t.Errorf("%s: got %q", text, got)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if r := g.report(); r.Restarts != 4 || r.Problem != "" {
+		t.Errorf("report %+v", r)
+	}
 }
 
 // TestStop: what does not want to end is killed, with all that it has started.

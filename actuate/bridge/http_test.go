@@ -153,6 +153,13 @@ func TestModernRules(t *testing.T) {
 	}
 	const version, method, name = "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"
 	echo := body("tools/call", `"name":"echo","arguments":{"text":"e"}`)
+	region := body("tools/call", `"name":"echo","arguments":{"text":"e","region":"eü","o":{"n":4}}`)
+	eventually(t, func() string {
+		if g.report().Server == nil || g.report().Server.Tools == 0 {
+			return "the tools are not known"
+		}
+		return ""
+	})
 	tests := []struct {
 		name, body string
 		headers    []string
@@ -178,6 +185,11 @@ func TestModernRules(t *testing.T) {
 		{"no level", strings.Replace(body("tools/list", ""), `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"x",`, 1), []string{version, modernVersion, method, "tools/list"}, 400, "-32602"},
 		{"ping", body("ping", ""), []string{version, modernVersion, method, "ping"}, 404, "-32601"},
 		{"unknown method", body("x/y", ""), []string{version, modernVersion, method, "x/y"}, 404, "-32601"},
+		{"mirrored", region, []string{version, modernVersion, method, "tools/call", name, "echo", "Mcp-Param-Region", "=?base64?ZcO8?=", "Mcp-Param-N", "4.0"}, 200, `"text":"e"`},
+		{"mirrored wrongly", region, []string{version, modernVersion, method, "tools/call", name, "echo", "Mcp-Param-Region", "eu", "Mcp-Param-N", "4"}, 400, "-32020"},
+		{"another number", region, []string{version, modernVersion, method, "tools/call", name, "echo", "Mcp-Param-Region", "=?base64?ZcO8?=", "Mcp-Param-N", "5"}, 400, "-32020"},
+		{"not mirrored", region, []string{version, modernVersion, method, "tools/call", name, "echo", "Mcp-Param-N", "4"}, 400, "-32020"},
+		{"mirrors nothing", echo, []string{version, modernVersion, method, "tools/call", name, "echo", "Mcp-Param-N", "4"}, 400, "-32020"},
 		{"no filter", body("subscriptions/listen", ""), []string{version, modernVersion, method, "subscriptions/listen"}, 400, "-32602"},
 		{"notification", `{"jsonrpc":"2.0","method":"notifications/x"}`, []string{version, modernVersion}, 202, ""},
 		{"response", `{"jsonrpc":"2.0","id":1,"result":{}}`, []string{version, modernVersion}, 400, "-32600"},

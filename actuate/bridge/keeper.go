@@ -31,6 +31,7 @@ type keeper struct {
 	members  map[member]struct{}
 	level    string // that the server was set to, "" for never
 	tools    int
+	mirrors  map[string][]mirror // of tools that have some
 	counting bool
 	closed   bool
 }

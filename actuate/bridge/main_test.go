@@ -40,6 +40,8 @@ type switches struct {
 	mu    sync.Mutex
 	tags  []string // what it has heard that leaves no other trace
 	asked map[string]json.RawMessage
+	// frozen says that it reads no more.
+	frozen bool
 }
 
 // serveSwitches serves until its input ends. The kind is a comma separated list of
@@ -73,6 +75,12 @@ func serveSwitches(kind string) {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return
+		}
+		s.mu.Lock()
+		frozen := s.frozen
+		s.mu.Unlock()
+		if frozen {
+			select {}
 		}
 		var m testMessage
 		if json.Unmarshal(line, &m) == nil {
@@ -141,7 +149,7 @@ func (s *switches) handle(m testMessage) {
 		s.note("level:%s", m.Params.Level)
 		s.answer(m, `{}`)
 	case "tools/list":
-		s.answer(m, `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)
+		s.answer(m, `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"region":{"type":"string","x-mcp-header":"Region"},"o":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}}}}]}`)
 	case "ping":
 		s.answer(m, `{}`)
 	case "tools/call":
@@ -185,6 +193,11 @@ func (s *switches) call(m testMessage) {
 		os.Exit(a.N)
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "deaf":
+		s.text(m, a.Text)
+		s.mu.Lock()
+		s.frozen = true
+		s.mu.Unlock()
 	case "junk":
 		s.write("listening on %s", a.Text)
 		s.text(m, a.Text)

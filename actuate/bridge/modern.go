@@ -2,10 +2,8 @@ package bridge
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
@@ -48,6 +46,10 @@ func (b *bridge) postModern(w http.ResponseWriter, r *http.Request, m rpc.Messag
 		return
 	}
 	defer leave()
+	if e := k.checkArguments(r, m); e != nil {
+		writeError(w, http.StatusBadRequest, m.ID, e)
+		return
+	}
 	st := newStream("", 1, b.lim)
 	switch m.Method {
 	case methodDiscover:
@@ -127,40 +129,6 @@ func checkModern(r *http.Request, m rpc.Message) (int, *rpc.Error) {
 		e = checkMirror(r, m)
 	}
 	return status, e
-}
-
-// named gives for each method whose requests have a name in the header the member of
-// params that it mirrors.
-var named = map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-
-// checkMirror checks Mcp-Method and Mcp-Name.
-func checkMirror(r *http.Request, m rpc.Message) *rpc.Error {
-	if method := r.Header.Get(headerMethod); method != m.Method {
-		return rpc.Errorf(rpc.CodeHeaderMismatch, "the header Mcp-Method is %q, the body says %q", method, m.Method)
-	}
-	member, ok := named[m.Method]
-	if !ok {
-		return nil
-	}
-	want, _ := rpc.Text(rpc.Get(m.Params, member))
-	values := r.Header.Values(headerName)
-	if len(values) == 0 {
-		return rpc.Errorf(rpc.CodeHeaderMismatch, "the header Mcp-Name is missing")
-	}
-	if have, ok := headerValue(values[0]); !ok || have != want || len(values) > 1 {
-		return rpc.Errorf(rpc.CodeHeaderMismatch, "the header Mcp-Name is %q, the body says %q", values[0], want)
-	}
-	return nil
-}
-
-// headerValue decodes what a header mirrors: as it is, or as =?base64?…?=.
-func headerValue(v string) (string, bool) {
-	rest, ok := strings.CutPrefix(v, "=?base64?")
-	if !ok || !strings.HasSuffix(rest, "?=") {
-		return v, true
-	}
-	text, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(rest, "?="))
-	return string(text), err == nil
 }
 
 // visit gives the server that modern clients share, and what to call when the request

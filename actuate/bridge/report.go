@@ -166,15 +166,17 @@ func (b *bridge) restarted() {
 	b.restarts++
 }
 
-// countTools counts the tools of a server for the report.
+// countTools counts the tools of a server for the report, and notes which arguments
+// of them are repeated in headers.
 func (k *keeper) countTools(p *peer, pr *profile) {
-	n, err := k.listTools(p, pr)
+	mirrors := map[string][]mirror{}
+	n, err := k.listTools(p, pr, mirrors)
 	if err != nil {
 		return // the report says what was known before
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.tools = n
+	k.tools, k.mirrors = n, mirrors
 }
 
 // recount does it again after a change, one at a time.
@@ -192,7 +194,7 @@ func (k *keeper) recount(p *peer) {
 	k.counting = false
 }
 
-func (k *keeper) listTools(p *peer, pr *profile) (n int, err error) {
+func (k *keeper) listTools(p *peer, pr *profile, mirrors map[string][]mirror) (n int, err error) {
 	if !pr.can("tools") {
 		return 0, nil
 	}
@@ -207,8 +209,12 @@ func (k *keeper) listTools(p *peer, pr *profile) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		for range rpc.Items(rpc.Get(result, "tools")) {
+		for tool := range rpc.Items(rpc.Get(result, "tools")) {
 			n++
+			name, _ := rpc.Text(rpc.Get(tool, "name"))
+			if found := mirrorsOf(rpc.Get(tool, "inputSchema"), nil); found != nil && len(mirrors) < maxMirrors {
+				mirrors[name] = found
+			}
 		}
 		cursor := rpc.Get(result, "nextCursor")
 		if cursor == nil || string(cursor) == "null" {

@@ -111,7 +111,13 @@ func (s *session) forward(ctx context.Context, c *pending, params json.RawMessag
 			c.params = bytes.Clone(params)
 		}
 		s.mu.Unlock()
-		return p.request(ctx, c.call, params)
+		ctx, cancel := context.WithTimeout(ctx, s.b.lim.own)
+		defer cancel()
+		err := p.request(ctx, c.call, params)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return errors.New("the server does not read its input: this was not sent to it")
+		}
+		return err
 	})
 }
 

@@ -83,11 +83,12 @@ func (s *session) leave() {
 	s.used = time.Now()
 }
 
-// idle says since when nobody has used the session; false while somebody does.
+// idle says since when nobody has used the session; false while somebody does. A
+// request whose connection was lost keeps nobody here: its client has to come back.
 func (s *session) idle() (since time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.used, s.busy == 0 && len(s.calls) == 0
+	return s.used, s.busy == 0
 }
 
 // close ends the session: what it waits for is given up, and the server is told that
@@ -122,7 +123,7 @@ func (s *session) close() {
 	for uri := range uris {
 		s.k.topics.release(uri)
 	}
-	go s.k.leave(s)
+	s.k.leave(s)
 }
 
 // stream makes the stream for a POST that waits for answers.
