@@ -84,7 +84,7 @@ func TestBridgeServersAskTheirClients(t *testing.T) {
 			defer session.Close()
 			for i := range calls {
 				text := fmt.Sprintf("question %d of %d", i, n)
-				if got, err := asked(t.Context(), session, text); err != nil || got != fmt.Sprintf("%s: answered by %d", text, n) {
+				if got, err := answeredBack(t.Context(), session, text); err != nil || got != fmt.Sprintf("%s: answered by %d", text, n) {
 					t.Errorf("client %d: %q, %v", n, got, err)
 					return
 				}

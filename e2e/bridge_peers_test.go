@@ -181,8 +181,8 @@ func elicited(t *testing.T, url string, n int) *mcp.ClientSession {
 	return session
 }
 
-// asked calls the tool ask, which asks back.
-func asked(ctx context.Context, session *mcp.ClientSession, text string) (string, error) {
+// answeredBack calls the tool ask, which asks back.
+func answeredBack(ctx context.Context, session *mcp.ClientSession, text string) (string, error) {
 	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "ask", Arguments: echoInput{Text: text}})
 	if err != nil {
 		return "", err
