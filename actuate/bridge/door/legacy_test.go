@@ -24,15 +24,16 @@ type legacy struct {
 	mu       sync.Mutex
 	sessions map[string]bool
 	made     int
-	got      []string // methods, and the session of each
-	streams  chan http.ResponseWriter
+	got      []string         // methods, and the session of each
+	streams  chan struct{}    // each that was opened
+	events   chan string      // for them
 	replies  chan rpc.Message // that the client has sent
 }
 
 func newLegacy(name string) *legacy {
 	return &legacy{
 		name: name, status: http.StatusNotFound, hold: make(chan struct{}),
-		sessions: map[string]bool{}, streams: make(chan http.ResponseWriter, 10), replies: make(chan rpc.Message, 10),
+		sessions: map[string]bool{}, streams: make(chan struct{}, 10), events: make(chan string), replies: make(chan rpc.Message, 10),
 	}
 }
 
@@ -78,8 +79,15 @@ func (l *legacy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if l.admit(w, r, rpc.Message{}) && r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.(http.Flusher).Flush()
-			l.streams <- w
-			<-r.Context().Done()
+			l.streams <- struct{}{}
+			for {
+				select {
+				case data := <-l.events:
+					push(w, "", data)
+				case <-r.Context().Done():
+					return
+				}
+			}
 		}
 		return
 	}
@@ -165,8 +173,8 @@ func TestLegacySession(t *testing.T) {
 	if got := c.result("1"); got != `{"by":"a","method":"tools/call"}` {
 		t.Errorf("result %s", got)
 	}
-	w := <-l.streams
-	push(w, "", `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"hi"}}`)
+	<-l.streams
+	l.events <- `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"hi"}}`
 	if m := c.next(); m.Method != "notifications/message" {
 		t.Errorf("got %s", m.Bytes())
 	}
