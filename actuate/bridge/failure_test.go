@@ -233,6 +233,21 @@ func TestDoesNotRead(t *testing.T) {
 	}
 }
 
+// TestClosesItsInput: a server that cannot be told anything any more is replaced.
+func TestClosesItsInput(t *testing.T) {
+	g := start(t, "", func(o *Options, _ *limits) { o.Grace = time.Second })
+	c := g.client()
+	pid := said(c.call("1", "pid", "", 0).message())
+	_ = said(c.call("2", "close", "c", 0).message())
+	eventually(t, func() string {
+		next := said(c.call("3", "pid", "", 0).message())
+		if _, err := strconv.Atoi(next); err != nil || next == pid {
+			return next
+		}
+		return ""
+	})
+}
+
 // TestKills: whenever the server dies, each call has its own answer, or an error that
 // says so, and then there is a server again.
 func TestKills(t *testing.T) {

@@ -108,8 +108,8 @@ func inWords(pause time.Duration) string {
 // serve lets the members have a server, until it ends or ctx does, and clears it up.
 func (k *keeper) serve(ctx context.Context, p *peer, pr *profile) error {
 	k.restore(p, pr)
+	k.learnTools(ctx, p, pr)
 	k.publish(p, pr)
-	go k.countTools(p, pr)
 	grace := min(k.b.o.Grace, clearUp)
 	select {
 	case <-p.over:
@@ -180,7 +180,7 @@ func (k *keeper) ready(ctx context.Context) (*peer, *profile, error) {
 		k.mu.Lock()
 		p, pr, changed, why := k.current, k.profile, k.changed, k.unavailableLocked()
 		k.mu.Unlock()
-		if p != nil {
+		if p != nil && !p.isOver() { // else it is about to be replaced
 			return p, pr, nil
 		}
 		if why != nil {

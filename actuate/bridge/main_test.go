@@ -198,6 +198,9 @@ func (s *switches) call(m testMessage) {
 		s.mu.Lock()
 		s.frozen = true
 		s.mu.Unlock()
+	case "close":
+		os.Stdin.Close()
+		s.text(m, a.Text)
 	case "junk":
 		s.write("listening on %s", a.Text)
 		s.text(m, a.Text)

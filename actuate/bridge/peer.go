@@ -77,7 +77,7 @@ func converse(proc *process, hears audience, f *findings, echo io.Writer, lim li
 		proc: proc, out: newOutbox(lim.outbox), hears: hears, findings: f, echo: echo, line: lim.line,
 		over: make(chan struct{}), calls: map[int64]*call{},
 	}
-	go p.out.run(proc.in)
+	go p.write()
 	go p.read()
 	go func() {
 		select {
@@ -103,7 +103,7 @@ func (p *peer) epitaph() error {
 	case <-p.proc.ended:
 		return fmt.Errorf("%w (%s)", errEnded, p.proc.end)
 	default:
-		return fmt.Errorf("%w (it closed its standard output)", errEnded)
+		return fmt.Errorf("%w (it closed its standard input or output)", errEnded)
 	}
 }
 
@@ -268,6 +268,19 @@ func (p *peer) read() {
 			p.hungUp()
 			return
 		}
+	}
+}
+
+// write writes to the server until it takes no more. One that has closed its input is
+// of no use, although it may still say something.
+func (p *peer) write() {
+	p.out.run(p.proc.in)
+	timer := time.NewTimer(2 * drain)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		p.finish(p.epitaph())
+	case <-p.over:
 	}
 }
 

@@ -5,6 +5,8 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,5 +159,46 @@ func TestInput(t *testing.T) {
 				t.Errorf("%q %v", text, err)
 			}
 		})
+	}
+}
+
+// TestModernServerDies: what clients of either era listen to is set up anew at a modern
+// server, too.
+func TestModernServerDies(t *testing.T) {
+	g := start(t, "sdk", func(o *Options, _ *limits) { o.Protocol = spec.ProtocolModern })
+	c := g.client()
+	l := c.get()
+	c.post(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"test://r"}}`)
+	changed := make(chan string, 100)
+	s := g.sdkClient(modernVersion, &mcp.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- "tools" },
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI },
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	if err := s.Subscribe(ctx, &mcp.SubscribeParams{URI: "test://r"}); err != nil {
+		t.Fatal(err)
+	}
+	testChanges(ctx, t, s, changed)
+	pid := g.report().PID
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() string {
+		r := g.report()
+		if r.PID == pid {
+			return "it is still the same process"
+		}
+		return r.Problem
+	})
+	for len(changed) > 0 {
+		<-changed
+	}
+	for len(l.events) > 0 {
+		<-l.events
+	}
+	testChanges(ctx, t, s, changed)
+	for heard := ""; !strings.Contains(heard, "test://r"); {
+		heard = string(l.next(t).Data)
 	}
 }

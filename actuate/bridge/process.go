@@ -95,9 +95,9 @@ func (p *process) stop(grace time.Duration, sig syscall.Signal) {
 	p.stopping.Do(func() {
 		defer close(p.gone)
 		p.in.Close()
-		if !p.left(grace * 2 / 5) {
+		if !p.left(min(grace*2/5, inputWait)) {
 			p.group.signal(sig)
-			if !p.left(grace * 2 / 5) {
+			if !p.left(grace*4/5 - min(grace*2/5, inputWait)) {
 				p.group.signal(syscall.SIGKILL)
 				p.left(killWait)
 			}
@@ -107,6 +107,10 @@ func (p *process) stop(grace time.Duration, sig syscall.Signal) {
 	})
 	<-p.gone
 }
+
+// inputWait bounds how long is waited for a server to end by the end of its input: many
+// never do.
+const inputWait = 2 * time.Second
 
 // killWait bounds how long is waited for what was killed: a process stuck in the
 // kernel ends when that lets it.

@@ -33,7 +33,7 @@ type hello struct {
 func ownHello() hello {
 	h := hello{
 		capabilities: json.RawMessage(emptyObject),
-		client:       json.RawMessage(`{"name":"` + clientName + `","version":"` + clientVersionValue + `"}`),
+		client:       json.RawMessage(`{"name":"` + clientName + `","version":"` + clientVersion + `"}`),
 	}
 	h.params = json.RawMessage(`{"protocolVersion":"` + latestLegacy + `","capabilities":{},"clientInfo":` + string(h.client) + `}`)
 	return h

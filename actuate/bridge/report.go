@@ -17,6 +17,7 @@ import (
 const (
 	healthTimeout    = 5 * time.Second
 	maxHealthTimeout = time.Minute
+	toolsWait        = 2 * time.Second
 	maxPages         = 64 // of a list of tools
 )
 
@@ -164,6 +165,24 @@ func (b *bridge) restarted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.restarts++
+}
+
+// learnTools counts the tools of a server that was started, so that the first report
+// of it has them. It does not wait long for one that takes its time.
+func (k *keeper) learnTools(ctx context.Context, p *peer, pr *profile) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.countTools(p, pr)
+	}()
+	timer := time.NewTimer(toolsWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-p.over:
+	case <-ctx.Done():
+	}
 }
 
 // countTools counts the tools of a server for the report, and notes which arguments

@@ -132,7 +132,7 @@ func (k *keeper) submit(ctx context.Context, do func(*peer, *profile) error) err
 		if err = do(p, pr); !errors.Is(err, errEnded) {
 			return err
 		}
-		select {
+		select { // that it takes no more is known before how it ended
 		case <-p.over:
 		case <-ctx.Done():
 			return ctx.Err()

@@ -102,6 +102,9 @@ func TestWhoHears(t *testing.T) {
 		}
 	}
 	a.post(`{"jsonrpc":"2.0","id":4,"method":"resources/unsubscribe","params":{"uri":"test://a"}}`)
+	// The other one still listens, so that the server hears of neither.
+	a.post(`{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"test://a"}}`)
+	a.post(`{"jsonrpc":"2.0","id":4,"method":"resources/unsubscribe","params":{"uri":"test://a"}}`)
 	b.request("DELETE", "", "Mcp-Session-Id", b.session)
 	eventually(t, func() string {
 		notes := said(a.call("5", "notes", "", 0).message())

@@ -36,25 +36,29 @@ const (
 
 // Methods that the bridge does not just pass on.
 const (
-	methodInitialize   = "initialize"
-	methodDiscover     = "server/discover"
-	methodPing         = "ping"
-	methodSetLevel     = "logging/setLevel"
-	methodSubscribe    = "resources/subscribe"
-	methodUnsubscribe  = "resources/unsubscribe"
-	methodListen       = "subscriptions/listen"
-	methodTools        = "tools/list"
-	noteInitialized    = "notifications/initialized"
-	noteCancelled      = "notifications/cancelled"
-	noteLog            = "notifications/message"
-	noteUpdated        = "notifications/resources/updated"
-	noteTools          = "notifications/tools/list_changed"
-	notePrompts        = "notifications/prompts/list_changed"
-	noteResources      = "notifications/resources/list_changed"
-	noteAcknowledged   = "notifications/subscriptions/acknowledged"
-	emptyObject        = "{}"
-	clientName         = "proc-controller"
-	clientVersionValue = "1"
+	methodInitialize  = "initialize"
+	methodDiscover    = "server/discover"
+	methodPing        = "ping"
+	methodSetLevel    = "logging/setLevel"
+	methodSubscribe   = "resources/subscribe"
+	methodUnsubscribe = "resources/unsubscribe"
+	methodListen      = "subscriptions/listen"
+	methodTools       = "tools/list"
+	noteInitialized   = "notifications/initialized"
+	noteCancelled     = "notifications/cancelled"
+	noteLog           = "notifications/message"
+	noteUpdated       = "notifications/resources/updated"
+	noteTools         = "notifications/tools/list_changed"
+	notePrompts       = "notifications/prompts/list_changed"
+	noteResources     = "notifications/resources/list_changed"
+	noteAcknowledged  = "notifications/subscriptions/acknowledged"
+)
+
+const (
+	emptyObject = "{}"
+	// As whom the bridge greets a server.
+	clientName    = "proc-controller"
+	clientVersion = "1"
 )
 
 // levels are those of log messages, the most verbose first (RFC 5424).
