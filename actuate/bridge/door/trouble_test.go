@@ -7,23 +7,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
 )
 
-// nobody is an address that nobody listens on.
-func nobody(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "http://" + l.Addr().String() + "/mcp"
-}
+// nobody is where nobody listens (tcpmux, which is in no use any more): a port that was
+// free a moment ago may be somebody's by now.
+const nobody = "http://127.0.0.1:1/mcp"
 
 // A server that is not there: each request is answered with what is wrong, at once,
 // and the first line of standard error says it before anything is asked. When the
@@ -61,7 +53,7 @@ func TestPatience(t *testing.T) {
 		text  string
 	}{
 		"coming":  {&moving{err: &Coming{errors.New("mcpserver/x is starting")}}, "mcpserver/x is starting"},
-		"refused": {&moving{to: Endpoint{URL: nobody(t)}}, "nobody listens there"},
+		"refused": {&moving{to: Endpoint{URL: nobody}}, "nobody listens there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := open(t, tt.where.endpoint, within(300*time.Millisecond))
@@ -86,21 +78,17 @@ func TestPatience(t *testing.T) {
 
 // A server that listens a little later gets what was sent.
 func TestComesLater(t *testing.T) {
-	url := nobody(t)
-	c := open(t, func(context.Context) (Endpoint, error) { return Endpoint{URL: url}, nil })
-	c.request("1", methodCallTool, `{"name":"x"}`)
-	c.says("nobody listens there")
-	l, err := net.Listen("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))
-	if err != nil {
-		t.Skip("somebody else has the port by now: ", err)
-	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if m, ok := post(w, r); ok {
 			reply(w, m.ID, `{}`)
 		}
-	})}
-	go func() { _ = srv.Serve(l) }()
-	defer srv.Close()
+	})
+	var where moving
+	where.move(nobody, nil)
+	c := open(t, where.endpoint)
+	c.request("1", methodCallTool, `{"name":"x"}`)
+	c.says("nobody listens there")
+	where.move(s.URL, nil)
 	c.result("1")
 	c.close()
 }
