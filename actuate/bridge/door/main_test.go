@@ -46,7 +46,7 @@ func open(t *testing.T, endpoint func(context.Context) (Endpoint, error), opts .
 	in, toDoor := io.Pipe()
 	fromDoor, out := io.Pipe()
 	c := &client{t: t, in: toDoor, out: make(chan rpc.Message, 1000), end: end, done: make(chan error, 1)}
-	o := Options{Endpoint: endpoint, In: in, Out: out, Log: c.log, Patience: 5 * time.Second}
+	o := Options{Endpoint: endpoint, In: in, Out: out, Log: c.log, Patience: soon}
 	for _, opt := range opts {
 		opt(&o)
 	}
