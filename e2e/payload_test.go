@@ -24,6 +24,7 @@ var payloads = map[string]func(args []string) int{
 	healthPayload:   health,
 	strangerPayload: stranger,
 	stuckPayload:    stuck,
+	mcpPayload:      runMCPServer,
 	stdioPayload:    stdio,
 }
 

@@ -94,6 +94,7 @@ together with everything that it has started.`,
 		newInstall(std, &at),
 		newUninstall(std, &at),
 		newMCP(std, &at),
+		newConnect(std, &at),
 		newVersion(std),
 		newCompletion(std),
 	)

@@ -28,6 +28,7 @@ var figures = []figure{
 	{"scan/10000", func(b *bench) ([]Row, error) { return b.scanRows("scan/10000", 10000) }},
 	{"change/10000", (*bench).changeRows},
 	{"get/1000", (*bench).getRows},
+	{"bridge", (*bench).bridgeRows},
 }
 
 // What the figures may cost.
@@ -46,6 +47,10 @@ var (
 	limitRSS     = Limit{Value: 25} // MB
 	limitGet     = Limit{Value: 30} // ms
 	limitFlat    = Limit{Value: 1.2}
+
+	limitBridgeRSS       = Limit{Value: 15}  // MB
+	limitBridgeProcesses = Limit{Value: 2}   // itself and the server
+	limitBridgePing      = Limit{Value: 0.3} // ms over the pipe itself
 )
 
 // flatness compares the drop among 1,000 others with the drop among none, where
