@@ -98,7 +98,7 @@ func TestViewsAtRestAreMadeOnce(t *testing.T) {
 		probed.Object.Spec.ReadinessProbe = &spec.Probe{}
 		m.publish(setOf(probed))
 		wait(time.Minute)
-		if look() == look() {
+		if third := look(); look() == third {
 			m.fault("what is probed is not looked at")
 		}
 	})

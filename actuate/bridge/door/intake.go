@@ -55,7 +55,7 @@ func (d *door) read(r io.Reader) error {
 		case errors.As(err, &tooLong):
 			d.refuse(nil, rpc.Errorf(rpc.CodeInvalidRequest, "%v: at most %d are", tooLong, maxMessage))
 			continue
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 			return err
