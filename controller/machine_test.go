@@ -329,6 +329,12 @@ func (m *machine) controller(change ...func(*Options)) *Controller {
 	return New(o)
 }
 
+// lives has a process run before the controller begins: what came later would be
+// somebody else's doing, and a twin of what the controller may have started.
+func lives(p simulated) func(*Options) {
+	return func(o *Options) { o.Actuator.(*machine).spawn(p) }
+}
+
 // done gives what was done since it was last called.
 func (m *machine) done() []string {
 	m.mu.Lock()

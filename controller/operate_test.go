@@ -82,7 +82,7 @@ func TestRestartReplacesEachInstanceOnce(t *testing.T) {
 					m.fault("%d starts, %d run, want %d", got, m.mains(files), n)
 				}
 				for _, in := range st.Instances {
-					if in.Outdated || !in.StartedAt.After(asked) {
+					if in.Outdated || in.StartedAt.Before(asked) {
 						m.fault("%+v is left", in)
 					}
 				}

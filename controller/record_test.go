@@ -24,9 +24,10 @@ func (l *ledger) Append(r any) {
 
 // remembering runs a loop test with a ledger and gives the history that the
 // ledger restores.
-func remembering(t *testing.T, f func(m *machine)) History {
+func remembering(t *testing.T, f func(m *machine), change ...func(*Options)) History {
 	var kept ledger
-	faults := within(t, 7, func(m *machine, _ *Controller) { f(m) }, func(o *Options) { o.Ledger = &kept })
+	change = append(change, func(o *Options) { o.Ledger = &kept })
+	faults := within(t, 7, func(m *machine, _ *Controller) { f(m) }, change...)
 	for _, f := range faults {
 		t.Error(f)
 	}
@@ -75,14 +76,11 @@ func TestPolicyIsRememberedAsTheManifestSaysIt(t *testing.T) {
 		return func(s *spec.Spec) { s.OnControllerExit, s.TerminationGracePeriodSeconds = spec.ExitKeep, &grace }
 	}
 	h := remembering(t, func(m *machine) {
-		m.mu.Lock()
-		m.spawn(simulated{key: other, id: "aaaa-1", hash: "a", main: true, onExit: spec.ExitKeep})
-		m.mu.Unlock()
 		m.publish(setOf(entry(files, "a", keep(3)), entry(other, "a", keep(5))))
 		wait(time.Minute)
 		m.publish(setOf(entry(files, "a", keep(4)), entry(other, "a", keep(5))))
 		wait(time.Minute)
-	})
+	}, lives(simulated{key: other, id: "aaaa-1", hash: "a", main: true, onExit: spec.ExitKeep}))
 	for key, want := range map[spec.Key]time.Duration{files: 4 * time.Second, other: 5 * time.Second} {
 		k := h.Of(key)
 		if k == nil || len(k.Instances) != 1 || k.Instances[0].Policy.Grace != want {

@@ -402,9 +402,6 @@ func TestLoopGivesUpWhatIsNeverReady(t *testing.T) {
 			}
 			faults = within(t, 7, func(m *machine, c *Controller) {
 				f.m = m
-				m.mu.Lock()
-				m.spawn(simulated{key: files, id: "x-101", hash: "a", main: true, onExit: spec.ExitStop})
-				m.mu.Unlock()
 				m.publish(blueGreenOf("b", 1))
 				m.watching(5*time.Minute, func(mains map[spec.Hash]int) {
 					if mains["a"] != 1 || mains["b"] != 0 {
@@ -416,7 +413,8 @@ func TestLoopGivesUpWhatIsNeverReady(t *testing.T) {
 				if got := m.mainsOf(); got["c"] != 1 || got["a"] != 0 {
 					m.fault("%v run, want c", got)
 				}
-			}, func(o *Options) { o.Prober, o.History = f, h })
+			}, func(o *Options) { o.Prober, o.History = f, h },
+				lives(simulated{key: files, id: "x-101", hash: "a", main: true, onExit: spec.ExitStop}))
 			for _, f := range faults {
 				t.Error(f)
 			}
