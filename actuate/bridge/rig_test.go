@@ -127,7 +127,11 @@ func (a *answerOf) message() string {
 
 // do sends a request; headers are pairs, of which an empty value takes one away.
 func (g *rig) do(ctx context.Context, method, body string, headers ...string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, g.url, strings.NewReader(body))
+	return g.send(ctx, method, strings.NewReader(body), headers...)
+}
+
+func (g *rig) send(ctx context.Context, method string, body io.Reader, headers ...string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, g.url, body)
 	if err != nil {
 		return nil, err
 	}
