@@ -41,7 +41,19 @@ type switches struct {
 	tags  []string // what it has heard that leaves no other trace
 	asked map[string]json.RawMessage
 	// frozen says that it reads no more.
-	frozen bool
+	frozen   bool
+	listless string
+}
+
+func mark(file string) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString("x")
+	}
+	if err != nil {
+		os.Exit(9)
+	}
+	f.Close()
 }
 
 // serveSwitches serves until its input ends. The kind is a comma separated list of
@@ -63,6 +75,10 @@ func serveSwitches(kind string) {
 		case "deaf": // ignores the end of input and SIGTERM
 			signal.Ignore(syscall.SIGTERM)
 			defer func() { select {} }()
+		case "mark": // adds to a file
+			mark(value)
+		case "listless": // has a file when it is asked for its tools, which it does not answer
+			s.listless = value
 		case "once": // starts well once for a file, then ends with 4
 			if _, err := os.Stat(value); err == nil {
 				os.Exit(4)
@@ -149,6 +165,10 @@ func (s *switches) handle(m testMessage) {
 		s.note("level:%s", m.Params.Level)
 		s.answer(m, `{}`)
 	case "tools/list":
+		if s.listless != "" {
+			mark(s.listless)
+			return
+		}
 		s.answer(m, `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"region":{"type":"string","x-mcp-header":"Region"},"o":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}}}}]}`)
 	case "ping":
 		s.answer(m, `{}`)

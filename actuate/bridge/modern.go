@@ -152,20 +152,17 @@ func (b *bridge) visit() (*keeper, func(), error) {
 	if k != nil {
 		return k, leave, nil
 	}
-	if err := b.room(); err != nil {
-		leave()
-		return nil, nil, err
-	}
 	b.commonStart.Lock()
 	defer b.commonStart.Unlock()
 	b.mu.Lock()
 	k = b.common
 	b.mu.Unlock()
 	if k == nil {
-		k = b.keep(ownHello(), true, b.tried)
-		b.mu.Lock()
-		b.common = k
-		b.mu.Unlock()
+		var err error
+		if k, err = b.keepOne(ownHello(), true, b.tried); err != nil {
+			leave()
+			return nil, nil, err
+		}
 	}
 	return k, leave, nil
 }

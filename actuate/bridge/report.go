@@ -173,7 +173,7 @@ func (k *keeper) learnTools(ctx context.Context, p *peer, pr *profile) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		k.countTools(p, pr)
+		k.countTools(context.Background(), p, pr)
 	}()
 	timer := time.NewTimer(toolsWait)
 	defer timer.Stop()
@@ -187,9 +187,9 @@ func (k *keeper) learnTools(ctx context.Context, p *peer, pr *profile) {
 
 // countTools counts the tools of a server for the report, and notes which arguments
 // of them are repeated in headers.
-func (k *keeper) countTools(p *peer, pr *profile) {
+func (k *keeper) countTools(ctx context.Context, p *peer, pr *profile) {
 	mirrors := map[string][]mirror{}
-	n, err := k.listTools(p, pr, mirrors)
+	n, err := k.listTools(ctx, p, pr, mirrors)
 	if err != nil {
 		return // the report says what was known before
 	}
@@ -207,17 +207,17 @@ func (k *keeper) recount(p *peer) {
 	if pr == nil || busy {
 		return
 	}
-	k.countTools(p, pr)
+	k.countTools(context.Background(), p, pr)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.counting = false
 }
 
-func (k *keeper) listTools(p *peer, pr *profile, mirrors map[string][]mirror) (n int, err error) {
+func (k *keeper) listTools(ctx context.Context, p *peer, pr *profile, mirrors map[string][]mirror) (n int, err error) {
 	if !pr.can("tools") {
 		return 0, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), k.b.lim.own)
+	ctx, cancel := context.WithTimeout(ctx, k.b.lim.own)
 	defer cancel()
 	var params json.RawMessage
 	for range maxPages {
@@ -247,16 +247,16 @@ func (k *keeper) listTools(p *peer, pr *profile, mirrors map[string][]mirror) (n
 // rehearse starts the server once and stops it again, to know that it can be started
 // and what it is.
 func (b *bridge) rehearse() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	k := &keeper{b: b, hello: ownHello(), cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), members: map[member]struct{}{}}
-	k.topics.init(k)
-	b.addKeeper(k)
+	k, ctx := b.newKeeper(ownHello(), false)
+	defer k.cancel()
+	b.mu.Lock()
+	b.addKeeperLocked(k)
+	b.mu.Unlock()
 	defer b.dropKeeper(k)
 	defer close(k.done)
 	p, pr, err := k.start(ctx, b.lim.greet)
 	if err == nil {
-		k.countTools(p, pr)
+		k.countTools(ctx, p, pr)
 		p.proc.stop(b.o.Grace, b.o.StopSignal)
 	}
 	b.mu.Lock()

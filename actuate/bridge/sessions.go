@@ -38,11 +38,11 @@ func (b *bridge) keeperFor(ctx context.Context, params []byte) (*keeper, error) 
 	if b.o.Sharing != spec.SharingPerSession {
 		return b.common, nil
 	}
-	if err := b.room(); err != nil {
+	first := make(chan error, 1)
+	k, err := b.keepOne(clientHello(params), false, func(err error) { b.tried(err); first <- err })
+	if err != nil {
 		return nil, err
 	}
-	first := make(chan error, 1)
-	k := b.keep(clientHello(params), false, func(err error) { b.tried(err); first <- err })
 	select {
 	case err := <-first:
 		return k, err
@@ -59,10 +59,8 @@ func (b *bridge) tried(err error) {
 	b.failure = err
 }
 
-// room says whether one more server may be started.
-func (b *bridge) room() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// roomLocked says whether one more server may be started.
+func (b *bridge) roomLocked() error {
 	if b.closed {
 		return errStopping
 	}

@@ -25,9 +25,12 @@ func (e *startError) Error() string { return "the server did not start: " + e.re
 func (k *keeper) start(ctx context.Context, deadline time.Duration) (*peer, *profile, error) {
 	eras := k.b.era.order(k.b.o.Protocol)
 	for i, era := range eras {
+		if ctx.Err() != nil {
+			return nil, nil, &startError{reason: errStopping.Error()}
+		}
 		p, pr, err := k.startIn(ctx, deadline, era, eras[i+1:])
 		var failed *startError
-		if err == nil || !errors.As(err, &failed) || !k.b.era.doubt(era) {
+		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || !k.b.era.doubt(era) {
 			return p, pr, err
 		}
 		// It was remembered wrongly: some servers of the other era stay silent or end.
