@@ -43,6 +43,7 @@ type switches struct {
 	// frozen says that it reads no more.
 	frozen   bool
 	listless string
+	inOrder  bool
 }
 
 func mark(file string) {
@@ -75,6 +76,8 @@ func serveSwitches(kind string) {
 		case "deaf": // ignores the end of input and SIGTERM
 			signal.Ignore(syscall.SIGTERM)
 			defer func() { select {} }()
+		case "oneatatime": // reads a message when it is done with the former one
+			s.inOrder = true
 		case "mark": // adds to a file
 			mark(value)
 		case "listless": // has a file when it is asked for its tools, which it does not answer
@@ -100,7 +103,11 @@ func serveSwitches(kind string) {
 		}
 		var m testMessage
 		if json.Unmarshal(line, &m) == nil {
-			go s.handle(m)
+			if s.inOrder {
+				s.handle(m)
+			} else {
+				go s.handle(m)
+			}
 		}
 	}
 }

@@ -37,9 +37,9 @@ func (b *bridge) health(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	report := b.report()
 	if report.Problem == "" && b.o.Sharing != spec.SharingPerSession {
-		if err := b.ping(ctx); err != nil {
+		if n, err := b.ping(ctx); err != nil {
 			report = b.report()
-			report.Problem = err.Error()
+			report.Problem, report.Busy = err.Error(), n > 0
 		}
 	}
 	status := http.StatusOK
@@ -54,11 +54,12 @@ func (b *bridge) health(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, text)
 }
 
-// ping asks the server that all share whether it answers, through its own pipe.
-func (b *bridge) ping(ctx context.Context) error {
+// ping asks the server that all share whether it answers, through its own pipe. If it
+// does not, it may be for the requests that it works on.
+func (b *bridge) ping(ctx context.Context) (working int, err error) {
 	p, _, err := b.common.ready(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	method, params := methodPing, json.RawMessage(nil)
 	if p.era == spec.EraModern {
@@ -67,13 +68,17 @@ func (b *bridge) ping(ctx context.Context) error {
 	began := time.Now()
 	_, err = p.ask(ctx, method, params)
 	if ctx.Err() != nil {
-		return fmt.Errorf("the server did not answer %s within %s", method, time.Since(began).Round(time.Millisecond))
+		err = fmt.Errorf("the server did not answer %s within %s", method, time.Since(began).Round(time.Millisecond))
+		if working = p.working(b.lim.busy); working > 0 {
+			err = fmt.Errorf("%w: it works on %s", err, times(working, "request"))
+		}
+		return working, err
 	}
 	var refused *rpc.Error
 	if errors.As(err, &refused) && !p.isOver() {
-		return nil // even that it cannot do it is an answer
+		return 0, nil // even that it cannot do it is an answer
 	}
-	return err
+	return 0, err
 }
 
 // report says how things are, without asking the server.

@@ -251,9 +251,12 @@ func said(message string) string {
 	return m.Result.Content[0].Text
 }
 
-func (g *rig) report() *observe.BridgeReport {
+func (g *rig) report() *observe.BridgeReport { g.t.Helper(); return g.reportWithin(healthTimeout) }
+
+// reportWithin gives the server a time to answer.
+func (g *rig) reportWithin(d time.Duration) *observe.BridgeReport {
 	g.t.Helper()
-	resp, err := g.http.Get(strings.TrimSuffix(g.url, "/mcp") + observe.BridgePage)
+	resp, err := g.http.Get(fmt.Sprintf("%s%s?timeout=%d", strings.TrimSuffix(g.url, "/mcp"), observe.BridgePage, d.Milliseconds()))
 	if err != nil {
 		g.t.Fatal(err)
 	}
