@@ -44,6 +44,7 @@ type switches struct {
 	frozen   bool
 	listless string
 	inOrder  bool
+	picky    bool
 }
 
 func mark(file string) {
@@ -76,6 +77,8 @@ func serveSwitches(kind string) {
 		case "deaf": // ignores the end of input and SIGTERM
 			signal.Ignore(syscall.SIGTERM)
 			defer func() { select {} }()
+		case "picky": // has its own mind about some revisions
+			s.picky = true
 		case "oneatatime": // reads a message when it is done with the former one
 			s.inOrder = true
 		case "mark": // adds to a file
@@ -128,6 +131,8 @@ type testMessage struct {
 			ProgressToken json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
 		Capabilities json.RawMessage
+
+		ProtocolVersion string
 	} `json:"params,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 }
@@ -158,6 +163,9 @@ func (s *switches) handle(m testMessage) {
 		s.mu.Unlock()
 	case "initialize":
 		s.note("capabilities:%s", m.Params.Capabilities)
+		if s.picky && s.picks(m) {
+			return
+		}
 		s.write(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"switches","version":"1"},"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{},"tasks":{}}}}`, m.ID)
 	case "notifications/initialized":
 		s.note("initialized")
@@ -186,6 +194,16 @@ func (s *switches) handle(m testMessage) {
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
 		}
 	}
+}
+
+func (s *switches) picks(m testMessage) bool {
+	switch m.Params.ProtocolVersion {
+	case "refuse":
+		s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such revision"}}`, m.ID)
+	case "end":
+		os.Exit(7)
+	}
+	return m.Params.ProtocolVersion == "refuse" || m.Params.ProtocolVersion == "silent"
 }
 
 func (s *switches) answer(m testMessage, result string) {

@@ -91,10 +91,12 @@ func (b *bridge) report() *observe.BridgeReport {
 		keepers = append(keepers, k)
 	}
 	b.mu.Unlock()
+	serves := false
 	for _, k := range keepers {
 		if k.runs() {
 			r.Servers++
 		}
+		serves = serves || k.serves()
 	}
 	if b.o.Sharing != spec.SharingPerSession {
 		common.describe(r)
@@ -102,7 +104,7 @@ func (b *bridge) report() *observe.BridgeReport {
 	}
 	switch {
 	case failure != nil:
-		r.Problem = failure.Error()
+		r.Problem, r.Busy = failure.Error(), serves
 	case rehearsed == nil:
 		r.Starting, r.Problem = true, "the server was started and has not answered yet"
 	}
@@ -117,6 +119,13 @@ func (k *keeper) runs() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.proc != nil && k.proc.lives()
+}
+
+// serves says whether one answers its clients.
+func (k *keeper) serves() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.current != nil
 }
 
 func (p *process) lives() bool {

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -52,8 +53,13 @@ func (b *bridge) keeperFor(ctx context.Context, params []byte) (*keeper, error) 
 	}
 }
 
-// tried notes how the last start of a server of a session went.
+// tried notes how the last start of a server of a session went, if it says something of
+// the server.
 func (b *bridge) tried(err error) {
+	var failed *startError
+	if errors.As(err, &failed) && failed.client {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failure = err
