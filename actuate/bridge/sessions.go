@@ -22,15 +22,38 @@ func (b *bridge) admit(k *keeper, version string) (*session, error) {
 	s := newSession(b, k, newID(), version)
 	b.mu.Lock()
 	full := k.several && len(b.sessions) >= b.lim.sessions
+	var former *session
+	if full {
+		former = b.unusedLocked(time.Now())
+	}
+	if former != nil {
+		delete(b.sessions, former.id)
+		full = false
+	}
 	if !full {
 		b.sessions[s.id] = s
 	}
 	b.mu.Unlock()
+	if former != nil {
+		former.close()
+	}
 	if full {
 		return nil, fmt.Errorf("%d sessions are open: that is the most there may be", b.lim.sessions)
 	}
 	k.join(s)
 	return s, nil
+}
+
+// unusedLocked gives the session that was unused for longest, and long enough to make
+// room for another; nil for none. Its client, if there is one, has to begin anew.
+func (b *bridge) unusedLocked(now time.Time) (longest *session) {
+	before := now.Add(-b.lim.unused)
+	for _, s := range b.sessions {
+		if since, ok := s.idle(); ok && since.Before(before) {
+			longest, before = s, since
+		}
+	}
+	return longest
 }
 
 // keeperFor gives the server for a new session: the one that all share, or one of its
