@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/actuate/bridge"
 	"github.com/proc-controller/proc-controller/spec"
@@ -86,6 +87,10 @@ func TestStdioStartErrors(t *testing.T) {
 	open, blank, two, empty := write("open", "s3cret\n", 0o644), write("blank", "a b\n", 0o600), write("two", "a\nb\n", 0o600), write("empty", "\n", 0o600)
 	long := write("long", strings.Repeat("x", maxToken+1), 0o600)
 	withToken := func(path string) string { return "{transport: stdio, auth: {tokenFile: " + path + "}}" }
+	fifo := filepath.Join(dir, "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	a := newActuator(t)
 	for _, tc := range []struct {
 		mcp, program string
@@ -96,6 +101,7 @@ func TestStdioStartErrors(t *testing.T) {
 		{"{transport: stdio}", lost, spec.ReasonNotExecutable, "/nonexistent/node"},
 		{withToken(filepath.Join(dir, "none")), "true", spec.ReasonTokenFile, "no such file"},
 		{withToken(dir), "true", spec.ReasonTokenFile, "not a regular file"},
+		{withToken(fifo), "true", spec.ReasonTokenFile, "not a regular file"},
 		{withToken(open), "true", spec.ReasonTokenFile, "every user of this machine can read it (chmod o= " + open + ")"},
 		{withToken(blank), "true", spec.ReasonTokenFile, "without blanks"},
 		{withToken(two), "true", spec.ReasonTokenFile, "one line"},

@@ -40,6 +40,11 @@ func restartsServer(b *observe.BridgeReport) bool {
 	return b != nil && (b.Starting || !b.NextStart.IsZero())
 }
 
+// aliveBehind says that a server which does not answer is not to be restarted for it:
+// its bridge does that, or it works on what clients have asked it for, which a restart
+// would lose.
+func aliveBehind(b *observe.BridgeReport) bool { return restartsServer(b) || b != nil && b.Busy }
+
 // nextServer is when a bridge starts its server again; zero where that is not waited
 // for.
 func nextServer(b *observe.BridgeReport) time.Time {

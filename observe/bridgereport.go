@@ -24,6 +24,11 @@ type BridgeReport struct {
 	PID int `json:"pid,omitempty"`
 	// Starting says that a server was started and has not answered yet.
 	Starting bool `json:"starting,omitempty"`
+	// Busy says that there is work which a restart would lose: a server that did not
+	// answer now works on requests of clients, and was heard of not long ago, since many
+	// answer one after another; or one could not be started for a session, and those of
+	// others run.
+	Busy bool `json:"busy,omitempty"`
 	// Restarts counts how often the bridge has started its server again, after an
 	// end that nobody asked for, since the bridge itself was started.
 	Restarts int `json:"restarts"`

@@ -155,9 +155,7 @@ func exitError(err error) error {
 	return &ExitError{Code: code, Reason: err.Error()}
 }
 
-func (b *bridge) addKeeper(k *keeper) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (b *bridge) addKeeperLocked(k *keeper) {
 	b.keepers[k] = struct{}{}
 	if b.closed {
 		k.cancel() // it is too late for anything

@@ -86,7 +86,7 @@ func (t *token) is(shown string) bool {
 
 func (t *token) refreshLocked() {
 	info, err := os.Stat(t.file)
-	if err != nil || info.Size() > maxToken {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxToken {
 		t.known, t.modified = false, time.Time{}
 		return
 	}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,7 +128,8 @@ func accepts(r *http.Request, kind string) bool {
 	return false
 }
 
-// body reads the body of a POST. If it must not be served, that was answered.
+// body reads the body of a POST, and gives what to call when it is needed no more. If
+// it must not be served, that was answered.
 func (b *bridge) body(w http.ResponseWriter, r *http.Request) ([]byte, func(), bool) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -141,29 +143,23 @@ func (b *bridge) body(w http.ResponseWriter, r *http.Request) ([]byte, func(), b
 		b.tooLarge(w)
 		return nil, nil, false
 	}
-	hold := r.ContentLength
-	if hold < 0 {
-		hold = b.lim.body
-	}
-	if b.bodies.Add(hold) > b.lim.bodies && hold > 0 {
-		b.bodies.Add(-hold)
-		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, nil, rpc.CodeServer, "too many large requests are being served")
-		return nil, nil, false
-	}
-	free := func() { b.bodies.Add(-hold) }
+	h := &held{b: b, from: http.MaxBytesReader(w, r.Body, b.lim.body)}
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // where it cannot be set, as in tests, there is none
-	text, err := readBody(http.MaxBytesReader(w, r.Body, b.lim.body), r.ContentLength)
+	text, err := h.read(r.ContentLength)
 	_ = conn.SetReadDeadline(time.Time{})
 	if err == nil {
-		return text, free, true
+		return text, h.free, true
 	}
-	free()
+	h.free()
 	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	switch {
+	case errors.As(err, &large):
 		b.tooLarge(w)
-	} else {
+	case errors.Is(err, errCrowded):
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, nil, rpc.CodeServer, errCrowded.Error())
+	default:
 		refuse(w, http.StatusBadRequest, nil, rpc.CodeParse, "the body did not come to its end")
 	}
 	return nil, nil, false
@@ -173,11 +169,39 @@ func (b *bridge) tooLarge(w http.ResponseWriter) {
 	refuse(w, http.StatusRequestEntityTooLarge, nil, rpc.CodeInvalidRequest, fmt.Sprintf("the body has more than %d bytes", b.lim.body))
 }
 
-func readBody(r io.Reader, length int64) ([]byte, error) {
-	if length < 0 {
-		return io.ReadAll(r)
+// held is a body on its way in. Of what all of them may have it takes what has come,
+// and not what was announced: who sends nothing keeps nobody out. It is for one
+// goroutine.
+type held struct {
+	b    *bridge
+	from io.Reader
+	n    int64
+}
+
+var errCrowded = errors.New("too many large requests are being served")
+
+// firstPart is how much of a body there is room for before any of it has come, in
+// bytes.
+const firstPart = 64 << 10
+
+func (h *held) read(length int64) ([]byte, error) {
+	var text bytes.Buffer
+	text.Grow(int(min(max(length, 0), firstPart)) + bytes.MinRead)
+	_, err := text.ReadFrom(h)
+	return text.Bytes(), err
+}
+
+func (h *held) Read(p []byte) (int, error) {
+	n, err := h.from.Read(p)
+	h.n += int64(n)
+	if h.b.bodies.Add(int64(n)) > h.b.lim.bodies && n > 0 {
+		return n, errCrowded
 	}
-	text := make([]byte, length)
-	_, err := io.ReadFull(r, text)
-	return text, err
+	return n, err
+}
+
+// free gives back what was taken. It may be called more than once.
+func (h *held) free() {
+	h.b.bodies.Add(-h.n)
+	h.n = 0
 }

@@ -3,9 +3,11 @@
 package bridge
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -133,6 +135,12 @@ func TestToken(t *testing.T) {
 	write("")
 	if a := g.request("POST", initBody, "Authorization", "Bearer "); a.status != 401 {
 		t.Errorf("with an empty file: %d", a.status)
+	}
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if a := g.request("POST", initBody, "Authorization", "Bearer another one"); a.status != 401 {
+		t.Errorf("with a pipe in its place: %d", a.status)
 	}
 	if r := g.report(); r.Problem != "" {
 		t.Errorf("the health page wants a token, or: %s", r.Problem)

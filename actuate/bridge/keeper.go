@@ -48,16 +48,48 @@ type member interface {
 // keep starts a keeper. The first start is tried once: first hears how it went, and
 // with an error nothing more is tried.
 func (b *bridge) keep(h hello, several bool, first func(error)) *keeper {
+	k, ctx := b.newKeeper(h, several)
+	b.mu.Lock()
+	b.addKeeperLocked(k)
+	b.mu.Unlock()
+	k.begin(ctx, first)
+	return k
+}
+
+// keepOne is keep where that is one server more than maxSessions allows: then it gives
+// an error. With common it becomes the one that modern clients share.
+func (b *bridge) keepOne(h hello, common bool, first func(error)) (*keeper, error) {
+	k, ctx := b.newKeeper(h, common)
+	b.mu.Lock()
+	err := b.roomLocked()
+	if err == nil {
+		b.addKeeperLocked(k)
+	}
+	if err == nil && common {
+		b.common = k // before it can fail
+	}
+	b.mu.Unlock()
+	if err != nil {
+		k.cancel()
+		return nil, err
+	}
+	k.begin(ctx, first)
+	return k, nil
+}
+
+func (b *bridge) newKeeper(h hello, several bool) (*keeper, context.Context) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &keeper{b: b, hello: h, several: several, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), members: map[member]struct{}{}}
 	k.topics.init(k)
-	b.addKeeper(k)
+	return k, ctx
+}
+
+func (k *keeper) begin(ctx context.Context, first func(error)) {
 	go func() {
 		defer close(k.done)
-		defer b.dropKeeper(k)
+		defer k.b.dropKeeper(k)
 		k.run(ctx, first)
 	}()
-	return k
 }
 
 // stop ends the keeper and its server; it returns when no process is left.

@@ -30,7 +30,7 @@ func (b *bridge) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !batch && isModern(r, all[0]) {
-		b.postModern(w, r, all[0])
+		b.postModern(w, r, all[0], free)
 		return
 	}
 	id := r.Header.Get(headerSession)
@@ -47,7 +47,7 @@ func (b *bridge) post(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, "revision "+s.version+" has no batches")
 		return
 	}
-	s.post(w, r, all, errs, batch)
+	s.post(w, r, all, errs, batch, free)
 }
 
 func asError(err error) *rpc.Error {
@@ -120,8 +120,9 @@ func (b *bridge) session(w http.ResponseWriter, r *http.Request, id string) *ses
 	return s
 }
 
-// post serves the messages of one POST.
-func (s *session) post(w http.ResponseWriter, r *http.Request, all []rpc.Message, errs []error, batch bool) {
+// post serves the messages of one POST, and calls passed once they are passed on: an
+// answer may take long.
+func (s *session) post(w http.ResponseWriter, r *http.Request, all []rpc.Message, errs []error, batch bool, passed func()) {
 	want := 0
 	for i, m := range all {
 		if errs[i] != nil || m.Request() {
@@ -147,6 +148,7 @@ func (s *session) post(w http.ResponseWriter, r *http.Request, all []rpc.Message
 			_ = s.take(ctx, m) // a batch has no place to say what went wrong with it
 		}
 	}
+	passed()
 	s.b.answer(w, r, &reply{stream: st, session: s, batch: batch})
 }
 

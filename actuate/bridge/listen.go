@@ -93,7 +93,7 @@ func (l *listener) filter(pr *profile, want json.RawMessage) json.RawMessage {
 }
 
 // listen serves subscriptions/listen, until the client goes or the bridge stops.
-func (b *bridge) listen(w http.ResponseWriter, r *http.Request, k *keeper, m rpc.Message) {
+func (b *bridge) listen(w http.ResponseWriter, r *http.Request, k *keeper, m rpc.Message, passed func()) {
 	want := rpc.Get(m.Params, "notifications")
 	if len(want) == 0 || want[0] != '{' {
 		refuse(w, http.StatusBadRequest, m.ID, rpc.CodeInvalidParams, "notifications are missing")
@@ -129,6 +129,7 @@ func (b *bridge) listen(w http.ResponseWriter, r *http.Request, k *keeper, m rpc
 		}
 	}()
 	l.acknowledge(filter)
+	passed()
 	done := make(chan struct{})
 	defer close(done)
 	go func() {

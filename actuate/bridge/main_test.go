@@ -41,7 +41,21 @@ type switches struct {
 	tags  []string // what it has heard that leaves no other trace
 	asked map[string]json.RawMessage
 	// frozen says that it reads no more.
-	frozen bool
+	frozen   bool
+	listless string
+	inOrder  bool
+	picky    bool
+}
+
+func mark(file string) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString("x")
+	}
+	if err != nil {
+		os.Exit(9)
+	}
+	f.Close()
 }
 
 // serveSwitches serves until its input ends. The kind is a comma separated list of
@@ -63,6 +77,14 @@ func serveSwitches(kind string) {
 		case "deaf": // ignores the end of input and SIGTERM
 			signal.Ignore(syscall.SIGTERM)
 			defer func() { select {} }()
+		case "picky": // has its own mind about some revisions
+			s.picky = true
+		case "oneatatime": // reads a message when it is done with the former one
+			s.inOrder = true
+		case "mark": // adds to a file
+			mark(value)
+		case "listless": // has a file when it is asked for its tools, which it does not answer
+			s.listless = value
 		case "once": // starts well once for a file, then ends with 4
 			if _, err := os.Stat(value); err == nil {
 				os.Exit(4)
@@ -84,7 +106,11 @@ func serveSwitches(kind string) {
 		}
 		var m testMessage
 		if json.Unmarshal(line, &m) == nil {
-			go s.handle(m)
+			if s.inOrder {
+				s.handle(m)
+			} else {
+				go s.handle(m)
+			}
 		}
 	}
 }
@@ -105,6 +131,8 @@ type testMessage struct {
 			ProgressToken json.RawMessage `json:"progressToken"`
 		} `json:"_meta"`
 		Capabilities json.RawMessage
+
+		ProtocolVersion string
 	} `json:"params,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 }
@@ -135,6 +163,9 @@ func (s *switches) handle(m testMessage) {
 		s.mu.Unlock()
 	case "initialize":
 		s.note("capabilities:%s", m.Params.Capabilities)
+		if s.picky && s.picks(m) {
+			return
+		}
 		s.write(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"switches","version":"1"},"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{},"tasks":{}}}}`, m.ID)
 	case "notifications/initialized":
 		s.note("initialized")
@@ -149,6 +180,10 @@ func (s *switches) handle(m testMessage) {
 		s.note("level:%s", m.Params.Level)
 		s.answer(m, `{}`)
 	case "tools/list":
+		if s.listless != "" {
+			mark(s.listless)
+			return
+		}
 		s.answer(m, `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"region":{"type":"string","x-mcp-header":"Region"},"o":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}}}}]}`)
 	case "ping":
 		s.answer(m, `{}`)
@@ -159,6 +194,16 @@ func (s *switches) handle(m testMessage) {
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
 		}
 	}
+}
+
+func (s *switches) picks(m testMessage) bool {
+	switch m.Params.ProtocolVersion {
+	case "refuse":
+		s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such revision"}}`, m.ID)
+	case "end":
+		os.Exit(7)
+	}
+	return m.Params.ProtocolVersion == "refuse" || m.Params.ProtocolVersion == "silent"
 }
 
 func (s *switches) answer(m testMessage, result string) {

@@ -26,8 +26,8 @@ var removed = map[string]bool{
 }
 
 // postModern serves one message of a modern client. There is no session: each request
-// says all that has to be known of who sends it.
-func (b *bridge) postModern(w http.ResponseWriter, r *http.Request, m rpc.Message) {
+// says all that has to be known of who sends it. It calls passed once that is passed on.
+func (b *bridge) postModern(w http.ResponseWriter, r *http.Request, m rpc.Message, passed func()) {
 	switch {
 	case m.Response():
 		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, "a client sends no responses in revision "+modernVersion)
@@ -60,14 +60,14 @@ func (b *bridge) postModern(w http.ResponseWriter, r *http.Request, m rpc.Messag
 		}
 		writeJSON(w, http.StatusOK, rpc.Message{ID: m.ID, Result: pr.discoverResult()}.Bytes())
 	case methodListen:
-		b.listen(w, r, k, m)
+		b.listen(w, r, k, m, passed)
 	default:
-		b.callModern(w, r, k, st, m)
+		b.callModern(w, r, k, st, m, passed)
 	}
 }
 
 // callModern passes a request on. If its client goes, it is cancelled.
-func (b *bridge) callModern(w http.ResponseWriter, r *http.Request, k *keeper, st *stream, m rpc.Message) {
+func (b *bridge) callModern(w http.ResponseWriter, r *http.Request, k *keeper, st *stream, m rpc.Message, passed func()) {
 	c := &call{id: bytes.Clone(m.ID), method: m.Method, to: st}
 	if token := rpc.Get(m.Params, "_meta", "progressToken"); token != nil {
 		c.token = bytes.Clone(token)
@@ -91,6 +91,7 @@ func (b *bridge) callModern(w http.ResponseWriter, r *http.Request, k *keeper, s
 	if err != nil {
 		st.answered(&call{}, asError(err).Response(m.ID))
 	}
+	passed()
 	b.answer(w, r, &reply{stream: st, gone: func() {
 		if at != nil {
 			at.giveUp(c, nil)
@@ -151,20 +152,17 @@ func (b *bridge) visit() (*keeper, func(), error) {
 	if k != nil {
 		return k, leave, nil
 	}
-	if err := b.room(); err != nil {
-		leave()
-		return nil, nil, err
-	}
 	b.commonStart.Lock()
 	defer b.commonStart.Unlock()
 	b.mu.Lock()
 	k = b.common
 	b.mu.Unlock()
 	if k == nil {
-		k = b.keep(ownHello(), true, b.tried)
-		b.mu.Lock()
-		b.common = k
-		b.mu.Unlock()
+		var err error
+		if k, err = b.keepOne(ownHello(), true, b.tried); err != nil {
+			leave()
+			return nil, nil, err
+		}
 	}
 	return k, leave, nil
 }

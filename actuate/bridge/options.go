@@ -49,6 +49,7 @@ type limits struct {
 	conns       int           // connections at a time
 	calls       int           // requests of one session that wait for an answer
 	sessions    int           // with sharing Shared
+	unused      time.Duration // after which one has to make room for a new one
 	streamCount int           // messages that a stream keeps
 	streamBytes int           // bytes that a stream keeps, beside its last message
 	streams     int           // streams of one session that can be resumed
@@ -56,6 +57,7 @@ type limits struct {
 	outbox      int           // bytes that wait for the server to read them
 	greet       time.Duration // for the first answer of a server: a cold npx takes minutes
 	regreet     time.Duration // the same for one that has answered before
+	busy        time.Duration // that one request may take without a word of the server
 	patience    time.Duration // for a server that is being started, by a request
 	own         time.Duration // for the bridge's own requests
 	quiet       time.Duration // after which a stream is opened for an answer
@@ -66,9 +68,9 @@ type limits struct {
 func defaultLimits() limits {
 	return limits{
 		line: 16 << 20, body: 8 << 20, bodies: 64 << 20, requests: 4096, conns: 4096,
-		calls: 1024, sessions: 1024, streamCount: 1024, streamBytes: 4 << 20, streams: 32,
+		calls: 1024, sessions: 1024, unused: time.Minute, streamCount: 1024, streamBytes: 4 << 20, streams: 32,
 		listeners: 1024, outbox: 32 << 20,
-		greet: 5 * time.Minute, regreet: 2 * time.Minute, patience: 30 * time.Second, own: 30 * time.Second,
+		greet: 5 * time.Minute, regreet: 2 * time.Minute, busy: 10 * time.Minute, patience: 30 * time.Second, own: 30 * time.Second,
 		quiet: 5 * time.Second, beat: 25 * time.Second, write: 30 * time.Second,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
@@ -26,7 +27,8 @@ type peer struct {
 	echo     io.Writer // where lines go that are no messages
 	line     int       // bytes of one at most
 	over     chan struct{}
-	era      spec.Era // set once it was greeted
+	era      spec.Era     // set once it was greeted
+	spoke    atomic.Int64 // when it was last heard of, in nanoseconds since it was started
 
 	mu    sync.Mutex
 	last  int64 // number that was given
@@ -228,6 +230,31 @@ func (p *peer) waiting(id json.RawMessage) *call {
 	return nil
 }
 
+// working says how many requests of clients the server works on, if it was heard of
+// within a time, and none otherwise: then it may hang.
+func (p *peer) working(within time.Duration) (n int) {
+	if time.Since(p.proc.started)-time.Duration(p.spoke.Load()) > within {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.calls {
+		if c.ofClient() && !c.given {
+			n++
+		}
+	}
+	return n
+}
+
+// ofClient says whether a call is not one of the bridge itself.
+func (c *call) ofClient() bool {
+	switch c.to.(type) {
+	case answer, nobody, opening:
+		return false
+	}
+	return true
+}
+
 // alone gives the only call of a client that somebody waits for; nil if there are
 // more, or none. It is how something of the server finds its way that does not say
 // where it belongs.
@@ -235,11 +262,7 @@ func (p *peer) alone() (only *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.calls {
-		switch c.to.(type) {
-		case answer, nobody, opening: // the bridge's own
-			continue
-		}
-		if c.given {
+		if c.given || !c.ofClient() {
 			continue
 		}
 		if only != nil {
@@ -255,6 +278,7 @@ func (p *peer) read() {
 	lines := rpc.NewLineReader(p.proc.out, p.line)
 	for {
 		line, err := lines.Read()
+		p.spoke.Store(int64(time.Since(p.proc.started)))
 		var long *rpc.TooLongError
 		switch {
 		case err == nil:

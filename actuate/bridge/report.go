@@ -37,9 +37,9 @@ func (b *bridge) health(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	report := b.report()
 	if report.Problem == "" && b.o.Sharing != spec.SharingPerSession {
-		if err := b.ping(ctx); err != nil {
+		if n, err := b.ping(ctx); err != nil {
 			report = b.report()
-			report.Problem = err.Error()
+			report.Problem, report.Busy = err.Error(), n > 0
 		}
 	}
 	status := http.StatusOK
@@ -54,11 +54,12 @@ func (b *bridge) health(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, text)
 }
 
-// ping asks the server that all share whether it answers, through its own pipe.
-func (b *bridge) ping(ctx context.Context) error {
+// ping asks the server that all share whether it answers, through its own pipe. If it
+// does not, it may be for the requests that it works on.
+func (b *bridge) ping(ctx context.Context) (working int, err error) {
 	p, _, err := b.common.ready(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	method, params := methodPing, json.RawMessage(nil)
 	if p.era == spec.EraModern {
@@ -67,13 +68,17 @@ func (b *bridge) ping(ctx context.Context) error {
 	began := time.Now()
 	_, err = p.ask(ctx, method, params)
 	if ctx.Err() != nil {
-		return fmt.Errorf("the server did not answer %s within %s", method, time.Since(began).Round(time.Millisecond))
+		err = fmt.Errorf("the server did not answer %s within %s", method, time.Since(began).Round(time.Millisecond))
+		if working = p.working(b.lim.busy); working > 0 {
+			err = fmt.Errorf("%w: it works on %s", err, times(working, "request"))
+		}
+		return working, err
 	}
 	var refused *rpc.Error
 	if errors.As(err, &refused) && !p.isOver() {
-		return nil // even that it cannot do it is an answer
+		return 0, nil // even that it cannot do it is an answer
 	}
-	return err
+	return 0, err
 }
 
 // report says how things are, without asking the server.
@@ -86,10 +91,12 @@ func (b *bridge) report() *observe.BridgeReport {
 		keepers = append(keepers, k)
 	}
 	b.mu.Unlock()
+	serves := false
 	for _, k := range keepers {
 		if k.runs() {
 			r.Servers++
 		}
+		serves = serves || k.serves()
 	}
 	if b.o.Sharing != spec.SharingPerSession {
 		common.describe(r)
@@ -97,7 +104,7 @@ func (b *bridge) report() *observe.BridgeReport {
 	}
 	switch {
 	case failure != nil:
-		r.Problem = failure.Error()
+		r.Problem, r.Busy = failure.Error(), serves
 	case rehearsed == nil:
 		r.Starting, r.Problem = true, "the server was started and has not answered yet"
 	}
@@ -112,6 +119,13 @@ func (k *keeper) runs() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.proc != nil && k.proc.lives()
+}
+
+// serves says whether one answers its clients.
+func (k *keeper) serves() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.current != nil
 }
 
 func (p *process) lives() bool {
@@ -173,7 +187,7 @@ func (k *keeper) learnTools(ctx context.Context, p *peer, pr *profile) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		k.countTools(p, pr)
+		k.countTools(context.Background(), p, pr)
 	}()
 	timer := time.NewTimer(toolsWait)
 	defer timer.Stop()
@@ -187,9 +201,9 @@ func (k *keeper) learnTools(ctx context.Context, p *peer, pr *profile) {
 
 // countTools counts the tools of a server for the report, and notes which arguments
 // of them are repeated in headers.
-func (k *keeper) countTools(p *peer, pr *profile) {
+func (k *keeper) countTools(ctx context.Context, p *peer, pr *profile) {
 	mirrors := map[string][]mirror{}
-	n, err := k.listTools(p, pr, mirrors)
+	n, err := k.listTools(ctx, p, pr, mirrors)
 	if err != nil {
 		return // the report says what was known before
 	}
@@ -207,17 +221,17 @@ func (k *keeper) recount(p *peer) {
 	if pr == nil || busy {
 		return
 	}
-	k.countTools(p, pr)
+	k.countTools(context.Background(), p, pr)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.counting = false
 }
 
-func (k *keeper) listTools(p *peer, pr *profile, mirrors map[string][]mirror) (n int, err error) {
+func (k *keeper) listTools(ctx context.Context, p *peer, pr *profile, mirrors map[string][]mirror) (n int, err error) {
 	if !pr.can("tools") {
 		return 0, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), k.b.lim.own)
+	ctx, cancel := context.WithTimeout(ctx, k.b.lim.own)
 	defer cancel()
 	var params json.RawMessage
 	for range maxPages {
@@ -247,16 +261,16 @@ func (k *keeper) listTools(p *peer, pr *profile, mirrors map[string][]mirror) (n
 // rehearse starts the server once and stops it again, to know that it can be started
 // and what it is.
 func (b *bridge) rehearse() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	k := &keeper{b: b, hello: ownHello(), cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), members: map[member]struct{}{}}
-	k.topics.init(k)
-	b.addKeeper(k)
+	k, ctx := b.newKeeper(ownHello(), false)
+	defer k.cancel()
+	b.mu.Lock()
+	b.addKeeperLocked(k)
+	b.mu.Unlock()
 	defer b.dropKeeper(k)
 	defer close(k.done)
 	p, pr, err := k.start(ctx, b.lim.greet)
 	if err == nil {
-		k.countTools(p, pr)
+		k.countTools(ctx, p, pr)
 		p.proc.stop(b.o.Grace, b.o.StopSignal)
 	}
 	b.mu.Lock()

@@ -127,7 +127,11 @@ func (a *answerOf) message() string {
 
 // do sends a request; headers are pairs, of which an empty value takes one away.
 func (g *rig) do(ctx context.Context, method, body string, headers ...string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, g.url, strings.NewReader(body))
+	return g.send(ctx, method, strings.NewReader(body), headers...)
+}
+
+func (g *rig) send(ctx context.Context, method string, body io.Reader, headers ...string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, g.url, body)
 	if err != nil {
 		return nil, err
 	}
@@ -247,9 +251,12 @@ func said(message string) string {
 	return m.Result.Content[0].Text
 }
 
-func (g *rig) report() *observe.BridgeReport {
+func (g *rig) report() *observe.BridgeReport { g.t.Helper(); return g.reportWithin(healthTimeout) }
+
+// reportWithin gives the server a time to answer.
+func (g *rig) reportWithin(d time.Duration) *observe.BridgeReport {
 	g.t.Helper()
-	resp, err := g.http.Get(strings.TrimSuffix(g.url, "/mcp") + observe.BridgePage)
+	resp, err := g.http.Get(fmt.Sprintf("%s%s?timeout=%d", strings.TrimSuffix(g.url, "/mcp"), observe.BridgePage, d.Milliseconds()))
 	if err != nil {
 		g.t.Fatal(err)
 	}

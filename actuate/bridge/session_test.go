@@ -259,6 +259,35 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestNewSessionsTakeTheRoomOfUnusedOnes: clients that begin a session for each call, and
+// end none, keep nobody out.
+func TestNewSessionsTakeTheRoomOfUnusedOnes(t *testing.T) {
+	g := start(t, "", func(_ *Options, lim *limits) { lim.sessions, lim.unused = 2, 50*time.Millisecond })
+	first, listens := g.client(), g.client()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	resp, err := listens.do(ctx, "GET", "", "Mcp-Session-Id", listens.session)
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("GET: %v %v", resp, err)
+	}
+	defer resp.Body.Close()
+	eventually(t, func() string {
+		if a := g.request("POST", initBody); a.status != 200 {
+			return a.message()
+		}
+		return ""
+	})
+	if a := first.post(pingBody); a.status != 404 {
+		t.Errorf("the session that nobody used: %d %s", a.status, a.message())
+	}
+	if a := listens.post(pingBody); a.status != 200 {
+		t.Errorf("the one that is used: %d %s", a.status, a.message())
+	}
+	if r := g.report(); r.Sessions != 2 {
+		t.Errorf("%d sessions", r.Sessions)
+	}
+}
+
 // TestModernCancels: in the modern era, to go is to cancel.
 func TestModernCancels(t *testing.T) {
 	g := start(t, "")

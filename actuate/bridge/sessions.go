@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,15 +22,38 @@ func (b *bridge) admit(k *keeper, version string) (*session, error) {
 	s := newSession(b, k, newID(), version)
 	b.mu.Lock()
 	full := k.several && len(b.sessions) >= b.lim.sessions
+	var former *session
+	if full {
+		former = b.unusedLocked(time.Now())
+	}
+	if former != nil {
+		delete(b.sessions, former.id)
+		full = false
+	}
 	if !full {
 		b.sessions[s.id] = s
 	}
 	b.mu.Unlock()
+	if former != nil {
+		former.close()
+	}
 	if full {
 		return nil, fmt.Errorf("%d sessions are open: that is the most there may be", b.lim.sessions)
 	}
 	k.join(s)
 	return s, nil
+}
+
+// unusedLocked gives the session that was unused for longest, and long enough to make
+// room for another; nil for none. Its client, if there is one, has to begin anew.
+func (b *bridge) unusedLocked(now time.Time) (longest *session) {
+	before := now.Add(-b.lim.unused)
+	for _, s := range b.sessions {
+		if since, ok := s.idle(); ok && since.Before(before) {
+			longest, before = s, since
+		}
+	}
+	return longest
 }
 
 // keeperFor gives the server for a new session: the one that all share, or one of its
@@ -38,11 +62,11 @@ func (b *bridge) keeperFor(ctx context.Context, params []byte) (*keeper, error) 
 	if b.o.Sharing != spec.SharingPerSession {
 		return b.common, nil
 	}
-	if err := b.room(); err != nil {
+	first := make(chan error, 1)
+	k, err := b.keepOne(clientHello(params), false, func(err error) { b.tried(err); first <- err })
+	if err != nil {
 		return nil, err
 	}
-	first := make(chan error, 1)
-	k := b.keep(clientHello(params), false, func(err error) { b.tried(err); first <- err })
 	select {
 	case err := <-first:
 		return k, err
@@ -52,17 +76,20 @@ func (b *bridge) keeperFor(ctx context.Context, params []byte) (*keeper, error) 
 	}
 }
 
-// tried notes how the last start of a server of a session went.
+// tried notes how the last start of a server of a session went, if it says something of
+// the server.
 func (b *bridge) tried(err error) {
+	var failed *startError
+	if errors.As(err, &failed) && failed.client {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failure = err
 }
 
-// room says whether one more server may be started.
-func (b *bridge) room() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// roomLocked says whether one more server may be started.
+func (b *bridge) roomLocked() error {
 	if b.closed {
 		return errStopping
 	}

@@ -16,6 +16,9 @@ import (
 type startError struct {
 	end    *ending // nil if it did not end by itself
 	reason string  // one line
+	// client says that the server is well, as far as is known: it has refused what its
+	// client said, or nobody waited for it any more.
+	client bool
 }
 
 func (e *startError) Error() string { return "the server did not start: " + e.reason }
@@ -25,9 +28,12 @@ func (e *startError) Error() string { return "the server did not start: " + e.re
 func (k *keeper) start(ctx context.Context, deadline time.Duration) (*peer, *profile, error) {
 	eras := k.b.era.order(k.b.o.Protocol)
 	for i, era := range eras {
+		if ctx.Err() != nil {
+			return nil, nil, &startError{reason: errStopping.Error(), client: true}
+		}
 		p, pr, err := k.startIn(ctx, deadline, era, eras[i+1:])
 		var failed *startError
-		if err == nil || !errors.As(err, &failed) || !k.b.era.doubt(era) {
+		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || !k.b.era.doubt(era) {
 			return p, pr, err
 		}
 		// It was remembered wrongly: some servers of the other era stay silent or end.
@@ -60,10 +66,10 @@ func (k *keeper) startIn(ctx context.Context, deadline time.Duration, era spec.E
 		k.b.era.learned(pr.era)
 		return p, pr, nil
 	}
-	failed := &startError{reason: err.Error()}
+	failed := &startError{reason: err.Error(), client: errors.As(err, &refused) || errors.Is(err, context.Canceled)}
 	select {
 	case <-proc.ended:
-		failed.end = &proc.end
+		failed.end, failed.client = &proc.end, errors.Is(err, context.Canceled)
 		failed.reason = fmt.Sprintf("%s (%s)", err, proc.end)
 	default:
 	}

@@ -175,3 +175,14 @@ func TestDoorNamesTheSocket(t *testing.T) {
 		t.Errorf("the door is %q", argv)
 	}
 }
+
+func TestNotRunningIsSaidOnce(t *testing.T) {
+	for want, status := range map[string]spec.Status{
+		"BackOff: exit code 3":                  {Phase: spec.PhaseBackOff, Reason: spec.ReasonBackOff, Message: "exit code 3"},
+		"Pending: NoFreePort: 8123 is not free": {Phase: spec.PhasePending, Reason: spec.ReasonNoFreePort, Message: "8123 is not free"},
+	} {
+		if got := notRunning(&api.Object{Status: api.Status{Status: status}}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -86,10 +86,14 @@ func (x *export) servers(objects []api.Object) (found []*api.Object, err error) 
 // notRunning says why a server has no URL.
 func notRunning(o *api.Object) string {
 	text := string(o.Status.Phase)
-	if why := whyLeft(o); why != "" && !strings.EqualFold(why, text) {
-		text += ": " + why
+	switch why := whyLeft(o); {
+	case why == "", strings.EqualFold(why, text):
+		return text
+	case strings.HasPrefix(why, text+":"):
+		return why // the reason is called as the phase
+	default:
+		return text + ": " + why
 	}
-	return text
 }
 
 // endpoint is what a client is told of a server; false where there is no URL yet.

@@ -82,8 +82,9 @@ func (x *export) tellMoving() {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(x.std.err, "note: %s: %s picked by the controller, and may be another one some day: fix it in spec.ports, or use --connect\n",
-			strings.Join(names, ", "), plural(len(names), "its port is", "their ports are"))
+		fmt.Fprintf(x.std.err, "note: %s: %s, or use --connect\n", strings.Join(names, ", "), plural(len(names),
+			"its port is picked by the controller, and may be another one some day: fix it in spec.ports",
+			"their ports are picked by the controller, and may be others some day: fix them in spec.ports"))
 	}
 }
 

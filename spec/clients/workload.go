@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -222,10 +224,31 @@ func (w *conversion) set(v envVar) { w.doc.Spec.Env = append(w.doc.Spec.Env, v) 
 
 // keep puts a secret aside, under a variable.
 func (w *conversion) keep(variable, value string) {
-	file := path.Join(w.options.Secrets, w.Key.Name+"-"+variable)
+	file := w.secretFile(variable)
 	w.Secrets = append(w.Secrets, Secret{File: file, Value: value})
 	w.set(envVar{Name: variable, ValueFrom: &valueFrom{fileSource{Path: file}}})
 }
+
+// secretFile is a file for the value of a variable, which no other one has. It is in the
+// directory of secrets, whatever the variable is called: that was chosen by others.
+func (w *conversion) secretFile(variable string) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '_' || r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_' // a dash too, which ends the name of the workload
+	}, variable)
+	name = name[:min(len(name), maxSecretName)]
+	file := path.Join(w.options.Secrets, w.Key.Name+"-"+name)
+	taken := func(s Secret) bool { return s.File == file }
+	for n := 2; slices.ContainsFunc(w.Secrets, taken); n++ {
+		file = path.Join(w.options.Secrets, w.Key.Name+"-"+name+"_"+strconv.Itoa(n))
+	}
+	return file
+}
+
+// maxSecretName keeps such a file within the 255 bytes that a name may have.
+const maxSecretName = 100
 
 // wholeInput says that a value is nothing but one that is asked for.
 func wholeInput(value string) (id string, ok bool) {
@@ -245,12 +268,10 @@ func wholeFile(value string) (file string, ok bool) {
 
 // ask lets a variable come from a file that somebody has to write.
 func (w *conversion) ask(variable, id string) {
-	file := path.Join(w.options.Secrets, w.Key.Name+"-"+variable)
-	for _, s := range w.Secrets {
-		if s.File == file {
-			return
-		}
+	if w.has(variable) {
+		return
 	}
+	file := w.secretFile(variable)
 	w.asks = true
 	what := "the value of the input " + id
 	if d := w.config.Inputs[id].Description; d != "" {

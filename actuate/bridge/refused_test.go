@@ -1,0 +1,76 @@
+//go:build unix
+
+package bridge
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
+
+// helloOf is an initialize with another revision, which a picky server refuses, does not
+// answer, or ends of.
+func helloOf(revision string) string { return strings.Replace(initBody, "2025-11-25", revision, 1) }
+
+// TestRefusedSession: what becomes of the server of one session says nothing of those
+// of the others, as long as it is the client's doing, and ends none of them.
+func TestRefusedSession(t *testing.T) {
+	g := start(t, "picky", func(o *Options, _ *limits) { o.Sharing = spec.SharingPerSession })
+	eventually(t, func() string { return g.report().Problem })
+	if a := g.request("POST", helloOf("refuse")); a.status != 503 || !strings.Contains(a.message(), "no such revision") {
+		t.Errorf("refused: %d %s", a.status, a.message())
+	}
+	if r := g.report(); r.Problem != "" {
+		t.Errorf("after a refused session: %s", r.Problem)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if resp, err := g.do(ctx, "POST", helloOf("silent")); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	eventually(t, func() string {
+		if g.report().Servers != 1 {
+			return "no server was started"
+		}
+		return ""
+	})
+	cancel()
+	<-gone
+	eventually(t, func() string {
+		if g.report().Servers != 0 {
+			return "the server of a client that has gone is still there"
+		}
+		return ""
+	})
+	if r := g.report(); r.Problem != "" {
+		t.Errorf("after a client has gone: %s", r.Problem)
+	}
+}
+
+// TestFailedSession: a server that ends when it is greeted is told of, but what runs is
+// not to be restarted for it.
+func TestFailedSession(t *testing.T) {
+	g := start(t, "picky", func(o *Options, _ *limits) { o.Sharing = spec.SharingPerSession })
+	c := g.client()
+	if a := g.request("POST", helloOf("end")); a.status != 503 || !strings.Contains(a.message(), "exit code 7") {
+		t.Errorf("failed: %d %s", a.status, a.message())
+	}
+	if r := g.report(); !strings.Contains(r.Problem, "exit code 7") || !r.Busy {
+		t.Errorf("with a session: %+v", r)
+	}
+	if got := said(c.call("1", "echo", "e", 0).message()); got != "e" {
+		t.Errorf("another session: %s", got)
+	}
+	c.request("DELETE", "", "Mcp-Session-Id", c.session)
+	eventually(t, func() string {
+		if r := g.report(); r.Busy || r.Problem == "" {
+			return "without a session it is taken for busy, or well"
+		}
+		return ""
+	})
+}
