@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,7 +147,7 @@ func (r *rig) get(key string) (o object, err error) {
 // until waits until a workload is as ok wants it, and gives it as it was then.
 func (r *rig) until(key, what string, ok func(object) bool) (o object) {
 	r.t.Helper()
-	eventually(r.t, soon, key+" "+what, func() (err error) {
+	eventually(r.t, cmp.Or(r.patience, soon), key+" "+what, func() (err error) {
 		r.alive()
 		if o, err = r.get(key); err == nil && !ok(o) {
 			err = fmt.Errorf("it is %s %s %q, pid %d, conditions %+v", o.Status.Phase, o.Status.Reason, o.Status.Message, o.Status.PID, o.Status.Conditions)

@@ -26,7 +26,6 @@ livenessProbe: {mcp: {}, periodSeconds: 2, timeoutSeconds: 1, failureThreshold: 
 	o := p.ready()
 	at := time.Now()
 	freeze(t, o.Status.PID)
-	r.until(p.key, "is not ready", func(o object) bool { return !o.ready() && o.Status.Phase == "Running" })
 	failed := r.awaitEvent("it is not ready", func(e event) bool {
 		return e.Type == "ProbeFails" && e.PID == o.Status.PID && strings.HasPrefix(e.Message, "readiness: ")
 	})

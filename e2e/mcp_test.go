@@ -107,6 +107,10 @@ const (
 	memoryPackage     = "@modelcontextprotocol/server-memory"
 )
 
+// npxPatience is how long npx may take to start a server: it asks the registry, and on
+// a busy machine that alone takes longer than anything else here.
+const npxPatience = 3 * time.Minute
+
 // needsNPM gives the environment in which npx finds what the tests run.
 func needsNPM(t *testing.T) []string {
 	t.Helper()
@@ -125,7 +129,7 @@ func TestServerThroughNpx(t *testing.T) {
 	t.Parallel()
 	npm := needsNPM(t)
 	r := newRig(t)
-	r.env = append(r.env, npm...)
+	r.env, r.patience = append(r.env, npm...), npxPatience
 	example, err := os.ReadFile(filepath.Join(projectDir, "manifests", "npm", "everything.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -79,3 +79,11 @@ func tool(t *testing.T, env []string, in string, name string, args ...string) (s
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
+
+// TestProgramsOfOthersAreThere fetches them. hack/test has it run beside the unit
+// tests, since it waits for the network most of the time.
+func TestProgramsOfOthersAreThere(t *testing.T) {
+	t.Parallel()
+	needsNPM(t)
+	needsTools(t)
+}

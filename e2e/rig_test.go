@@ -24,10 +24,11 @@ type rig struct {
 	state     string
 	socket    string
 	owner     string
-	env       []string // of the controller; clients are of controllerBinary
-	flags     []string // of run, beside the paths
-	binary    string   // of the controller; clients are of controllerBinary
-	wrap      []string // a command that the controller is run through
+	env       []string      // of the controller; clients are of controllerBinary
+	flags     []string      // of run, beside the paths
+	patience  time.Duration // with what a workload becomes; soon if zero
+	binary    string        // of the controller; clients are of controllerBinary
+	wrap      []string      // a command that the controller is run through
 	user      *syscall.Credential
 	proc      *controllerProcess // nil while none was started
 	logs      []logFile          // of all that were started

@@ -393,7 +393,7 @@ func TestStdioServerThroughNpx(t *testing.T) {
 	t.Parallel()
 	npm := needsNPM(t)
 	r := newRig(t)
-	r.env = append(r.env, npm...)
+	r.env, r.patience = append(r.env, npm...), npxPatience
 	example, err := os.ReadFile(filepath.Join(projectDir, "manifests", "npm", "memory.yaml"))
 	if err != nil {
 		t.Fatal(err)
