@@ -321,7 +321,7 @@ spec:
 // The command line of the protocol's own inspector gets along with it.
 func TestInspectorAsksTheController(t *testing.T) {
 	t.Parallel()
-	npm := needsNPM(t)
+	_, env := needsTools(t)
 	r := newRig(t)
 	r.write("a.yaml", agent("a"))
 	r.start()
@@ -330,15 +330,11 @@ func TestInspectorAsksTheController(t *testing.T) {
 	server := filepath.Join(r.dir, "server")
 	must(t, writeProgram(server, []byte("#!/bin/sh\nexec '"+controllerBinary+"' mcp '"+strings.Join(r.paths(), "' '")+"'\n")))
 	ask := func(args ...string) string {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "npx", append([]string{"-y", inspectorPackage, "--cli", server}, args...)...)
-		cmd.Env = append(slices.Clone(r.env), npm...)
-		out, err := cmd.CombinedOutput()
+		out, err := tool(t, env, t.TempDir(), "mcp-inspector", append([]string{"--cli", server}, args...)...)
 		if err != nil {
 			t.Fatalf("%q: %v\n%s", args, err, out)
 		}
-		return string(out)
+		return out
 	}
 	if said := ask("--method", "tools/list"); !strings.Contains(said, `"describe_workload"`) || strings.Contains(said, `"restart"`) {
 		t.Errorf("tools: %s", said)

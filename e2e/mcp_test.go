@@ -92,7 +92,7 @@ var npmCache = sync.OnceValues(func() (string, error) {
 	cache := filepath.Join(projectDir, "bin", "npm-cache")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "npx", "-y", "-p", everythingPackage, "-p", inspectorPackage, "-p", memoryPackage, "-c", "true")
+	cmd := exec.CommandContext(ctx, "npx", "-y", "-p", everythingPackage, "-p", memoryPackage, "-c", "true")
 	cmd.Env = append(cleanEnvironment(), "HOME="+os.TempDir(), "npm_config_cache="+cache, "npm_config_prefer_offline=true")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot install what the tests run: %w\n%s", err, out)
@@ -103,7 +103,6 @@ var npmCache = sync.OnceValues(func() (string, error) {
 // The packages that tests run. npx keeps a directory for each set of packages.
 const (
 	everythingPackage = "@modelcontextprotocol/server-everything"
-	inspectorPackage  = "@modelcontextprotocol/inspector"
 	memoryPackage     = "@modelcontextprotocol/server-memory"
 )
 

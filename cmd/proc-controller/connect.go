@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -131,7 +132,11 @@ func (c *connection) missing(ctx context.Context) error {
 	if err != nil {
 		return c.place.explain(err)
 	}
-	return noSuch(c.key, names.Keys())
+	keys := names.Keys()
+	if slices.Contains(keys, c.key) { // it has come between the two questions
+		return &door.Coming{Cause: errors.New("the controller is starting")}
+	}
+	return noSuch(c.key, keys)
 }
 
 // endpointOf gives the endpoint of a server that is ready.
