@@ -65,7 +65,6 @@ type restarting struct {
 	place  place
 	failed bool            // one that was asked for by name is not restarted
 	asked  []*askedRestart // the others
-	sure   bool            // what is found by the next look is so
 }
 
 // askedRestart is one that the controller has taken note of.
@@ -251,14 +250,29 @@ func (a *askedRestart) forgotten(o *api.Object) bool {
 // just begun knows no manifest yet: so that has to be found once more, after it has
 // said that it knows all.
 func (r *restarting) givesUp(ctx context.Context) bool {
-	hopeless := slices.ContainsFunc(r.asked, func(a *askedRestart) bool { return a.state.hopeless })
-	if !hopeless || r.sure {
-		r.sure = false
-		return hopeless
+	for r.hopeless() {
+		info, err := r.client.Controller(ctx)
+		switch {
+		case err != nil: // whoever looks is told of it
+			return false
+		case info.Ready:
+			all, err := r.client.Workloads(ctx)
+			if err == nil {
+				r.look(ctx, all)
+			}
+			return err == nil && r.hopeless()
+		}
+		select {
+		case <-time.After(lastLook):
+		case <-ctx.Done():
+			return false
+		}
 	}
-	info, err := r.client.Controller(ctx)
-	r.sure = err == nil && info.Ready
 	return false
+}
+
+func (r *restarting) hopeless() bool {
+	return slices.ContainsFunc(r.asked, func(a *askedRestart) bool { return a.state.hopeless })
 }
 
 // tell says what has come of each.
