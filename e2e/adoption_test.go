@@ -18,7 +18,7 @@ func TestAdoption(t *testing.T) {
 	r.write("a.yaml", manifest("MCPServer", "a", fmt.Sprintf(
 		"command: [%s]\nenv: [{name: %s, value: listen}]\nports: [{name: http, port: 0}]\nonControllerExit: Keep",
 		os.Args[0], payloadVariable)))
-	before := r.running("mcp/a")
+	before := r.stamped("mcp/a")
 	if len(before.Status.Ports) != 1 || before.Status.Ports[0].Port == 0 {
 		t.Fatalf("ports = %v, want one that is chosen", before.Status.Ports)
 	}

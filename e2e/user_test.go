@@ -43,7 +43,7 @@ func TestUserOfAWorkload(t *testing.T) {
 	}
 	r.write("a.yaml", body("user: nobody"))
 	r.start()
-	first := r.running("agent/a")
+	first := r.stamped("agent/a")
 	runsAs(t, first.Status.PID, "65534")
 	r.live(2)
 	p, _ := lookup(first.Status.PID)

@@ -267,7 +267,9 @@ func TestHangingProbe(t *testing.T) {
 	if at := began(t, quick); at >= began(t, o) {
 		t.Errorf("another workload waits for the probe: it began at tick %d, not before %d", at, began(t, o))
 	}
-	if took := began(t, o) - probe.start; took < 290 || took > 570 { // of a hundredth of a second
+	// In hundredths of a second. The 3 s begin before the probe does, on a busy machine by
+	// a tenth of a second and more.
+	if took := began(t, o) - probe.start; took < 200 || took > 570 {
 		t.Errorf("it began %d0 ms after the probe, want the 3 s of one", took)
 	}
 	if s := o.Status.Instances[0].Scope; !strings.HasPrefix(s, "off: ") {
