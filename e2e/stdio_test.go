@@ -330,8 +330,10 @@ func TestStdioServerThatCrashes(t *testing.T) {
 			t.Errorf("a call that the server did not live through is answered: %+v", res)
 		}
 	}
-	shown := r.until(c.key(), "backs off", func(o object) bool { return o.Status.Phase == "BackOff" })
-	if av := shown.condition("Available"); av.Status != "False" || av.Reason != "BackOff" || !strings.Contains(av.Message, "for another") {
+	shown := r.until(c.key(), "backs off, and says so", func(o object) bool {
+		return o.Status.Phase == "BackOff" && o.condition("Available").Status == "False" // known by readiness, within a second
+	})
+	if av := shown.condition("Available"); av.Reason != "BackOff" || !strings.Contains(av.Message, "for another") {
 		t.Errorf("Available is %+v", av)
 	}
 	if lt := shown.Status.LastTermination; lt == nil || lt.ExitCode != 3 || shown.Status.PID != o.Status.PID {
