@@ -179,7 +179,8 @@ func TestWithSetNotReady(t *testing.T) {
 		says          []string
 	}{
 		{
-			"fails", manifest("Agent", "b", "command: [sh, -c, 'echo out of cheese; exit 7']\nrestartPolicy: Never"),
+			// What nobody asks is ready while it runs, even for a moment.
+			"fails", manifest("Agent", "b", "command: [sh, -c, 'echo out of cheese; exit 7']\nrestartPolicy: Never\nreadinessProbe: {exec: {command: ['false']}}"),
 			[]string{"agent/b: ", "exit code 7", "| out of cheese"},
 		},
 		{"program", manifest("Agent", "b", "command: [no-such-program]"), []string{`cannot find the program "no-such-program"`}},
