@@ -24,26 +24,35 @@ var restarts = map[string]func(*rig){
 	"ended, without a state":  func(r *rig) { r.stop(); r.forget() },
 }
 
-// stamped waits until a workload runs and its main process can be told by its markers
-// alone: on a busy machine a fork may come later than its stamp, and then only the
-// ledger knows it. Such a one is started anew.
+// stamped waits until a workload runs and its main processes can be told by their
+// markers alone: on a busy machine a fork may come later than its stamp, and then
+// only the ledger knows it. Such a workload is started anew.
 func (r *rig) stamped(key string) object {
 	r.t.Helper()
-	o := r.running(key)
 	for range 20 {
-		_, text, _ := strings.Cut(o.Status.Instances[0].Instance, "-")
-		tick, err := strconv.ParseUint(text, 10, 64)
-		must(r.t, err)
-		if began(r.t, o) <= tick+2 {
+		if o := r.running(key); !slices.ContainsFunc(o.Status.Instances, r.late) {
 			return o
 		}
 		if res := r.run("restart", key); res.code != 0 {
 			r.t.Fatalf("restart: exit code %d: %s", res.code, res.stderr)
 		}
-		o = r.running(key)
 	}
 	r.t.Fatalf("%s was forked late 20 times in a row", key)
-	return o
+	return object{}
+}
+
+// late says that the main process of an instance was forked more than two ticks
+// after the instance was named.
+func (r *rig) late(in instance) bool {
+	r.t.Helper()
+	_, text, _ := strings.Cut(in.Instance, "-")
+	tick, err := strconv.ParseUint(text, 10, 64)
+	must(r.t, err)
+	p, ok := lookup(in.PID)
+	if !ok {
+		r.t.Fatalf("%s (pid %d) has ended", in.Instance, in.PID)
+	}
+	return p.start > tick+2
 }
 
 // forget deletes the state directory.
@@ -79,8 +88,10 @@ func TestAdoptionIsExact(t *testing.T) {
 			r.write("stray.yaml", kept("stray"))
 			r.start()
 			right, wrong, stray := r.stamped("agent/right"), r.running("agent/wrong"), r.running("agent/stray")
-			twice := r.until("agent/twice", "has both", func(o object) bool { return len(o.Status.Instances) == 2 && o.Status.Phase == "Running" })
+			r.until("agent/twice", "has both", func(o object) bool { return len(o.Status.Instances) == 2 && o.Status.Phase == "Running" })
+			twice := r.stamped("agent/twice")
 			tr := r.plant("tree", "leader", []string{"a+session", "b+daemon+session"}, "onControllerExit: Keep")
+			r.stamped("agent/tree")
 			before := tr.members(t, 3)
 
 			restart(r)

@@ -96,7 +96,7 @@ func TestLookAlikes(t *testing.T) {
 	a := kept("a", "env: [{name: V, value: '1'}]", "terminationGracePeriodSeconds: 1")
 	r.write("a.yaml", a)
 	r.start()
-	real := r.running("agent/a")
+	real := r.stamped("agent/a")
 	all := func(change ...string) []string { return markersOf(t, real.Status.PID, change...) }
 	nobody := func(c *exec.Cmd) { c.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534} }
 	elsewhere := func(c *exec.Cmd) { c.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID }
@@ -201,7 +201,7 @@ func TestUnreadableLookAlike(t *testing.T) {
 	r.flags = append(r.flags, "--trust-uid=0")
 	r.write("a.yaml", kept("a"))
 	r.start()
-	r.live(1)
+	r.stamped("agent/a")
 	main := marked(r.owner)[0]
 	pid, signals := r.pretend(t, append(markersOf(t, main.pid), "SECRET=1"), func(c *exec.Cmd) { c.SysProcAttr.Credential = r.user })
 	r.crash()

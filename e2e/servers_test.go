@@ -73,7 +73,7 @@ func TestAgentFollowsItsServer(t *testing.T) {
 	r.write("clock.yaml", clock(0))
 	r.start()
 	_, port := r.available("mcp/clock")
-	first := r.running("agent/reader")
+	first := r.stamped("agent/reader")
 	r.finds(first, clockURL(port))
 	path := filepath.Join(r.state, "mcp", "reader.json")
 	if first.Status.MCPConfig != path {
@@ -111,8 +111,8 @@ func TestAgentFollowsItsServer(t *testing.T) {
 	if after := fileStat(t, path); !os.SameFile(before, after) {
 		t.Error("its file was written although the server has only stopped")
 	}
-	if last := r.running("agent/reader"); last.Status.PID != first.Status.PID || last.Status.Restarts != 0 {
-		t.Errorf("the agent is pid %d with %d restarts, was %d", last.Status.PID, last.Status.Restarts, first.Status.PID)
+	if last := r.running("agent/reader"); last.Status.PID != first.Status.PID || last.Status.Restarts > first.Status.Restarts {
+		t.Errorf("the agent is pid %d with %d restarts, was %d with %d", last.Status.PID, last.Status.Restarts, first.Status.PID, first.Status.Restarts)
 	}
 
 	r.stop()

@@ -220,7 +220,7 @@ func TestForgedMarkers(t *testing.T) {
 
 	r.write("a.yaml", agent("a", "onControllerExit: Keep"))
 	r.start()
-	a := r.running("agent/a")
+	a := r.stamped("agent/a")
 	real, _ := lookup(a.Status.PID)
 	ghost := func(tick uint64) []string { // an instance of b, which never was
 		env := slices.DeleteFunc(slices.Clone(real.env), func(v string) bool {
