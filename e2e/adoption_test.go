@@ -77,7 +77,7 @@ func TestRemovedWhileNoControllerRan(t *testing.T) {
 	a, b := r.running("agent/a"), r.running("agent/b")
 	r.stop()
 	r.remove("a.yaml")
-	r.flags = []string{"--scopes=off", "--delete-hold=3s"}
+	r.flags = []string{"--scopes=off", "--delete-hold=8s"}
 	r.start()
 	throughout(t, 1500*time.Millisecond, "held at first", func() error { return stillRuns(a.Status.PID) })
 	gone(t, a.Status.PID)
