@@ -65,37 +65,3 @@ func oneOfMany(ctx context.Context, c *rawClient, n, i int) error {
 	}
 	return <-second
 }
-
-// The other way: servers of their own ask their clients, all with the same ids.
-func TestBridgeServersAskTheirClients(t *testing.T) {
-	t.Parallel()
-	const clients, calls = 8, 50
-	r := newRig(t)
-	r.write("s.yaml", manifest("MCPServer", "s", mcpServer("stdio", "legacy")+"mcp: {transport: stdio, sharing: PerSession}\n"))
-	r.start()
-	_, port := r.available("mcp/s")
-	var all sync.WaitGroup
-	for n := range clients {
-		all.Go(func() {
-			session := elicited(t, clockURL(port), n)
-			if session == nil {
-				return
-			}
-			defer session.Close()
-			for i := range calls {
-				text := fmt.Sprintf("question %d of %d", i, n)
-				if got, err := answeredBack(t.Context(), session, text); err != nil || got != fmt.Sprintf("%s: answered by %d", text, n) {
-					t.Errorf("client %d: %q, %v", n, got, err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	eventually(t, soon, "the servers of the sessions are gone", func() error {
-		if left := marked(r.owner); len(left) != 1 {
-			return fmt.Errorf("%v", left)
-		}
-		return nil
-	})
-}

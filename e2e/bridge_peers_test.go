@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -161,31 +160,4 @@ func askBridged(t *testing.T, url, revision string, s bridged) {
 	if said, _ := json.Marshal(res); !strings.Contains(string(said), s.says) {
 		t.Errorf("the Go SDK, %s: %s", revision, said)
 	}
-}
-
-// elicited is a client of the Go SDK that answers what it is asked, as client n.
-func elicited(t *testing.T, url string, n int) *mcp.ClientSession {
-	t.Helper()
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "v1"}, &mcp.ClientOptions{
-		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": fmt.Sprintf("%s: answered by %d", r.Params.Message, n)}}, nil
-		},
-	})
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: url, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-	}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
-	if err != nil {
-		t.Errorf("client %d: %v", n, err)
-		return nil
-	}
-	return session
-}
-
-// answeredBack calls the tool ask, which asks back.
-func answeredBack(ctx context.Context, session *mcp.ClientSession, text string) (string, error) {
-	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "ask", Arguments: echoInput{Text: text}})
-	if err != nil {
-		return "", err
-	}
-	return textOf(res), nil
 }

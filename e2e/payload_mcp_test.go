@@ -32,12 +32,15 @@ type echoInput struct {
 	Text string `json:"text"`
 	// Steps are how many notifications of progress come before the answer.
 	Steps int `json:"steps,omitempty"`
-	// Hold has it wait until the call is cancelled.
+	// Hold has it wait until the call is cancelled; ask then cancels its question.
 	Hold bool `json:"hold,omitempty"`
 }
 
 func newMCPServer(eras string) *mcp.Server {
-	o := &mcp.ServerOptions{}
+	said := make(chan string, 16)
+	o := &mcp.ServerOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationServerRequest) {
+		said <- r.Params.Message
+	}}
 	switch eras {
 	case "legacy":
 		o.SupportedProtocolVersions = []string{"2025-11-25", "2025-06-18"}
@@ -60,15 +63,7 @@ func newMCPServer(eras string) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "pid"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(os.Getpid())}}}, nil, nil
 	})
-	mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, in echoInput) (*mcp.CallToolResult, any, error) {
-		res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: in.Text, RequestedSchema: map[string]any{
-			"type": "object", "properties": map[string]any{"answer": map[string]any{"type": "string"}},
-		}})
-		if err != nil {
-			return nil, nil, err
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(res.Content["answer"])}}}, nil, nil
-	})
+	addAsk(s, said)
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -188,13 +189,16 @@ func (s *session) resumed(eventID string) (*stream, int, bool) {
 	return st, number, st != nil && err == nil && number >= 0
 }
 
-// related gives the stream for what the server says without saying to which request it
-// belongs: that of the latest POST that is being answered, else the one of the GET.
-func (s *session) relatedLocked() *stream {
-	if len(s.posts) > 0 {
-		return s.posts[len(s.posts)-1]
+// relateLocked passes on what the server says without saying to which request it
+// belongs: with the latest POST that is not answered yet, else with the GET. A POST that
+// has its answer is still there for a moment, and its stream takes nothing any more.
+func (s *session) relateLocked(data []byte) {
+	for _, st := range slices.Backward(s.posts) {
+		if st.put(data) {
+			return
+		}
 	}
-	return s.get
+	s.get.put(data)
 }
 
 func (s *session) logLevel() string {
@@ -210,7 +214,7 @@ func (s *session) event(e *event) {
 	switch e.method {
 	case noteLog:
 		if e.wanted(s.level) {
-			s.relatedLocked().put(e.bytes())
+			s.relateLocked(e.bytes())
 		}
 	case noteUpdated:
 		for uri := range s.uris {
@@ -233,7 +237,7 @@ func (s *session) withdrawnLocked(e *event) {
 		if q.peer == e.from && rpc.KeyOf(q.id) == id {
 			delete(s.questions, n)
 			params := rpc.Set(e.params, rpc.NumberID(n), "requestId")
-			s.relatedLocked().put(rpc.Message{Method: noteCancelled, Params: params}.Bytes())
+			s.relateLocked(rpc.Message{Method: noteCancelled, Params: params}.Bytes())
 			return
 		}
 	}
@@ -254,7 +258,7 @@ func (s *session) put(q question, m rpc.Message) bool {
 	s.question++
 	s.questions[s.question] = q
 	m.ID = rpc.NumberID(s.question)
-	s.relatedLocked().put(m.Bytes())
+	s.relateLocked(m.Bytes())
 	return true
 }
 

@@ -31,13 +31,14 @@ func newStream(id string, want int, lim limits) *stream {
 	return &stream{id: id, lim: lim, want: want, changed: make(chan struct{})}
 }
 
-// put adds a message, which is not copied.
-func (s *stream) put(data []byte) {
+// put adds a message, which is not copied. A stream that has ended takes none.
+func (s *stream) put(data []byte) (taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
 		s.putLocked(data)
 	}
+	return !s.ended
 }
 
 // finish adds an answer; with the last one that is due the stream ends.
