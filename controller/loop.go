@@ -181,7 +181,9 @@ func (l *loop) pass() {
 	if !w.Now.Before(l.nextScan) {
 		l.scan(observe.Resync)
 	}
+	blocked := l.plan.Blocked
 	l.plan = Decide(w)
+	l.news = l.news || l.plan.Blocked != blocked
 	for _, a := range l.plan.Actions {
 		l.hand(a, w.Now)
 	}
