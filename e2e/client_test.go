@@ -111,7 +111,7 @@ func (r *rig) run(verb string, args ...string) result {
 	return r.exec(append(append([]string{verb}, r.paths()...), args...)...)
 }
 
-// exec runs the binary with exactly these arguments.
+// exec runs the binary with exactly these arguments. One that does not end is ended.
 func (r *rig) exec(args ...string) result {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -122,10 +122,13 @@ func (r *rig) exec(args ...string) result {
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
+	timer := time.AfterFunc(3*soon, func() { _ = cmd.Process.Kill() })
 	var failed *exec.ExitError
-	if err := cmd.Wait(); err != nil && !errors.As(err, &failed) {
+	err := cmd.Wait()
+	switch {
+	case !timer.Stop():
+		r.t.Fatalf("%q has not ended after %v; it wrote %d bytes, and %q", args, 3*soon, stdout.Len(), stderr.String())
+	case err != nil && !errors.As(err, &failed):
 		r.t.Fatal(err)
 	}
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}

@@ -470,7 +470,7 @@ func TestLogsWithHugeLines(t *testing.T) {
 	r.wrote("agent/a", "after")
 	res := r.run("logs", "agent/a", "--tail", "2")
 	if want := strings.Repeat("x", 20000000) + "\nafter\n"; res.stdout != want {
-		t.Errorf("%d bytes, want %d", len(res.stdout), len(want))
+		t.Errorf("%d bytes, want %d; exit code %d: %s", len(res.stdout), len(want), res.code, res.stderr)
 	}
 }
 
