@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,10 +11,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // object is what `get -o json` shows of a workload, as far as the tests look.
@@ -112,26 +115,45 @@ func (r *rig) run(verb string, args ...string) result {
 }
 
 // exec runs the binary with exactly these arguments. One that does not end is ended.
+// It writes into memory, so that it never waits for this process to read.
 func (r *rig) exec(args ...string) result {
 	r.t.Helper()
-	var stdout, stderr bytes.Buffer
+	stdout, stderr := memory(r.t), memory(r.t)
 	cmd := exec.Command(controllerBinary, args...) // also where the rig's own is broken
-	cmd.Env, cmd.Stdout, cmd.Stderr = r.env, &stdout, &stderr
+	cmd.Env, cmd.Stdout, cmd.Stderr = r.env, stdout, stderr
 	// The controller answers nobody but its own user.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: r.user}
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, cmd.Start())
 	timer := time.AfterFunc(3*soon, func() { _ = cmd.Process.Kill() })
 	var failed *exec.ExitError
 	err := cmd.Wait()
+	res := result{written(r.t, stdout), written(r.t, stderr), cmd.ProcessState.ExitCode()}
 	switch {
 	case !timer.Stop():
-		r.t.Fatalf("%q has not ended after %v; it wrote %d bytes, and %q", args, 3*soon, stdout.Len(), stderr.String())
+		r.t.Fatalf("%q has not ended after %v; it wrote %d bytes, and %q", args, 3*soon, len(res.stdout), res.stderr)
 	case err != nil && !errors.As(err, &failed):
 		r.t.Fatal(err)
 	}
-	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return res
+}
+
+// memory is a file that no directory has (memfd_create(2)).
+func memory(t testing.TB) *os.File {
+	t.Helper()
+	fd, err := unix.MemfdCreate("output", unix.MFD_CLOEXEC)
+	must(t, err)
+	return os.NewFile(uintptr(fd), "output")
+}
+
+// written gives what was written to memory, and closes it.
+func written(t testing.TB, f *os.File) string {
+	t.Helper()
+	defer f.Close()
+	_, err := f.Seek(0, io.SeekStart)
+	must(t, err)
+	data, err := io.ReadAll(f)
+	must(t, err)
+	return string(data)
 }
 
 // get asks the controller about one workload.

@@ -59,8 +59,7 @@ func TestRestartUnderAClient(t *testing.T) {
 	r.write("a.yaml", blueGreen("1"))
 	r.start()
 	_, port := r.available("mcp/a")
-	c := &client{pids: map[string]bool{}}
-	c.port.Store(int64(port))
+	c := newClient(port)
 	running := r.follow(t.Context(), "a", c)
 	t.Cleanup(running.Wait)
 	for n := range 2 {
