@@ -295,7 +295,7 @@ func TestStdioServerThatCannotStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	c := r.counter("counter", "broken")
-	c.drop("", "backoff: {initial: 100ms, max: 300ms}")
+	c.drop("", "backoff: {initial: 500ms, max: 3s}")
 	r.start()
 	o := r.until(c.key(), "has crashed again and again", func(o object) bool {
 		return o.Status.Phase == "BackOff" && o.Status.Restarts > 1
