@@ -23,9 +23,9 @@ var rooms = map[string][]string{
 	"spec/clients":        {"spec"},
 	"spec/store":          {"spec", "spec/edit", "spec/source"},
 	"observe":             {"spec"},
-	"observe/probe":       {"spec", "observe"},
-	"actuate":             {"spec", "observe", "actuate/bridge/rpc"},
-	"actuate/bridge/rpc":  {},
+	"observe/probe":       {"spec", "observe", "mcp/rpc"},
+	"actuate":             {"spec", "observe", "mcp/rpc"},
+	"mcp/rpc":             {},
 	"controller":          {"spec", "observe"},
 	"controller/api":      {"spec", "observe", "controller"},
 	"controller/metrics":  {"spec", "observe", "controller"},
@@ -48,7 +48,7 @@ var impure = map[string]string{
 
 // pure are the rooms that take what they need as arguments, so that what they
 // decide can be tested as data.
-var pure = []string{"spec", "spec/clients", "spec/edit", "spec/reference", "controller", "actuate/bridge/rpc"}
+var pure = []string{"spec", "spec/clients", "spec/edit", "spec/reference", "controller", "mcp/rpc"}
 
 // vague are names that say nothing of what is inside.
 var vague = regexp.MustCompile(`^(utils?|common|helpers?|misc|managers?|shared|base|lib)$`)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // legacy is a server with sessions, as the revisions up to 2025-11-25 have them.
