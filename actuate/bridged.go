@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/proc-controller/proc-controller/bearer"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -46,7 +47,7 @@ func (a *Actuator) tokenFileOf(c *command, e *spec.Entry) (string, error) {
 	}
 	path, err := spec.ResolvePath(auth.TokenFile, e.Dir, a.opts.Home)
 	if err == nil {
-		_, err = ReadToken(path)
+		_, err = bearer.ReadFile(path, bearer.ClosedToOthers)
 	}
 	if err != nil {
 		return "", startErrorf(spec.ReasonTokenFile, "cannot start: %v", err)

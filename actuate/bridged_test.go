@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/actuate/bridge"
+	"github.com/proc-controller/proc-controller/bearer"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -85,7 +86,7 @@ func TestStdioStartErrors(t *testing.T) {
 	}
 	lost := write("lost", "#!/nonexistent/node\n", 0o755)
 	open, blank, two, empty := write("open", "s3cret\n", 0o644), write("blank", "a b\n", 0o600), write("two", "a\nb\n", 0o600), write("empty", "\n", 0o600)
-	long := write("long", strings.Repeat("x", maxToken+1), 0o600)
+	long := write("long", strings.Repeat("x", bearer.MaxLength+1), 0o600)
 	withToken := func(path string) string { return "{transport: stdio, auth: {tokenFile: " + path + "}}" }
 	fifo := filepath.Join(dir, "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {

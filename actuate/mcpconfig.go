@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/proc-controller/proc-controller/bearer"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -106,7 +107,7 @@ func (a *Actuator) tokensOf(servers []spec.ServerEndpoint, old []byte) (map[stri
 		case s.TokenFile != "":
 			path, err := spec.ResolvePath(s.TokenFile, s.Dir, a.opts.Home)
 			if err == nil {
-				tokens[s.Name], err = ReadToken(path)
+				tokens[s.Name], err = bearer.ReadFile(path, bearer.ClosedToOthers)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("MCPServer/%s: %w", s.Name, err)

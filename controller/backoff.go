@@ -1,24 +1,6 @@
 package controller
 
-import (
-	"math"
-	"time"
-
-	"github.com/proc-controller/proc-controller/spec"
-)
-
-// delay is how long a start waits after the given number of crashes in a row:
-// initial × factor^(crashes-1), at most max, and nothing without a crash.
-func delay(b spec.Backoff, crashes int) time.Duration {
-	if crashes <= 0 {
-		return 0
-	}
-	d := float64(b.Initial) * math.Pow(b.Factor, float64(crashes-1))
-	if limit := float64(b.Max); !(d < limit) { // also when d is infinite
-		d = limit
-	}
-	return time.Duration(d)
-}
+import "time"
 
 // leastDelay is the least time between two starts of a workload that crashes. It
 // keeps a crash loop from becoming a busy loop where a manifest asks for an

@@ -137,7 +137,7 @@ func checkStarts(t *rapid.T, w *World, k spec.Key, n int) {
 			t.Errorf("%v is started although port %d is held", k, port.Port)
 		}
 	}
-	if h != nil && h.Crashes > 0 && h.Hash == e.Hash && w.Now.Before(h.CrashedAt.Add(min(delay(e.Object.Spec.Backoff, h.Crashes), time.Second))) {
+	if h != nil && h.Crashes > 0 && h.Hash == e.Hash && w.Now.Before(h.CrashedAt.Add(min(e.Object.Spec.Backoff.Delay(h.Crashes), time.Second))) {
 		t.Errorf("%v is started within its back-off", k)
 	}
 }

@@ -146,7 +146,7 @@ func TestStartsAreBounded(t *testing.T) {
 		fails := rapid.Bool().Draw(rt, "starts fail")
 		most := int(n) // starts in a minute if each crashes at once
 		for at, crashes := time.Duration(0), 1; at < time.Minute; crashes++ {
-			at += max(min(delay(b, crashes), maxFailureDelay), leastDelay)
+			at += max(min(b.Delay(crashes), maxFailureDelay), leastDelay)
 			most += int(n)
 		}
 		faults := within(t, rapid.Uint64().Draw(rt, "seed"), func(m *machine, c *Controller) {

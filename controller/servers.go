@@ -142,7 +142,7 @@ func (pb *Publication) retryAt() time.Time {
 	if pb == nil || pb.Failures == 0 {
 		return time.Time{}
 	}
-	return pb.At.Add(delay(publishBackoff, pb.Failures))
+	return pb.At.Add(publishBackoff.Delay(pb.Failures))
 }
 
 // publishBackoff spaces the attempts at a file that cannot be written.

@@ -122,7 +122,7 @@ func (p *planner) backoff(s *situation) time.Time {
 	if h == nil || h.Crashes == 0 || h.Hash != s.entry.Hash {
 		return time.Time{}
 	}
-	d := delay(s.entry.Object.Spec.Backoff, h.Crashes)
+	d := s.entry.Object.Spec.Backoff.Delay(h.Crashes)
 	if h.Failure != nil {
 		d = min(d, maxFailureDelay) // no process ran: trying again is cheap
 	}

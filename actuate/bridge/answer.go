@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // reply is how the answers to a POST get to the client.

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"math"
 	"time"
 
 	"github.com/proc-controller/proc-controller/spec"
@@ -17,9 +16,5 @@ func delay(b spec.Backoff, before int) time.Duration {
 	if before == 0 {
 		return 0
 	}
-	pause := float64(b.Initial) * math.Pow(max(b.Factor, 1), float64(before-1))
-	if b.Max > 0 {
-		pause = min(pause, float64(b.Max))
-	}
-	return max(time.Duration(min(pause, float64(math.MaxInt64/2))), leastPause)
+	return max(b.Delay(before), leastPause)
 }

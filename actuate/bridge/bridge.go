@@ -69,7 +69,7 @@ func newBridge(o Options, lim limits, listener net.Listener) *bridge {
 	}
 	b.era = eraMemory{file: o.Memory, b: b}
 	b.era.load()
-	b.door = newDoor(listener.Addr(), o.TokenFile)
+	b.door = b.newDoor(listener.Addr())
 	return b
 }
 

@@ -113,7 +113,7 @@ func TestDeath(t *testing.T) {
 func TestCrashLoop(t *testing.T) {
 	once := filepath.Join(t.TempDir(), "once")
 	g := start(t, "once="+once, func(o *Options, lim *limits) {
-		o.Backoff = spec.Backoff{Initial: spec.Duration(time.Hour), Factor: 1}
+		o.Backoff = spec.Backoff{Initial: spec.Duration(time.Hour), Max: spec.Duration(time.Hour), Factor: 1}
 		lim.patience = 2 * time.Second
 	})
 	c := g.client()

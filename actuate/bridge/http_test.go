@@ -125,11 +125,11 @@ func TestToken(t *testing.T) {
 			t.Errorf("%q: %d, want %d", tt.header, a.status, tt.status)
 		}
 	}
-	write("another one")
+	write("another-one")
 	if a := g.request("POST", initBody, "Authorization", "Bearer secret"); a.status != 401 {
 		t.Errorf("the former token: %d", a.status)
 	}
-	if a := g.request("POST", initBody, "Authorization", "Bearer another one"); a.status != 200 {
+	if a := g.request("POST", initBody, "Authorization", "Bearer another-one"); a.status != 200 {
 		t.Errorf("the new token: %d", a.status)
 	}
 	write("")
@@ -139,8 +139,12 @@ func TestToken(t *testing.T) {
 	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if a := g.request("POST", initBody, "Authorization", "Bearer another one"); a.status != 401 {
+	if a := g.request("POST", initBody, "Authorization", "Bearer another-one"); a.status != 401 {
 		t.Errorf("with a pipe in its place: %d", a.status)
+	}
+	if log := g.log.String(); strings.Count(log, "no client is let in: cannot use the token file "+file+": it is empty") != 1 ||
+		!strings.Contains(log, "not a regular file") || strings.Contains(log, "another") {
+		t.Errorf("the log says %q", log)
 	}
 	if r := g.report(); r.Problem != "" {
 		t.Errorf("the health page wants a token, or: %s", r.Problem)

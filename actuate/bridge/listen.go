@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // listener is a modern client's stream of notifications: the changes that it has asked

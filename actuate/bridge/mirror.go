@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // What is in this file checks that headers of the modern era say the same as the body,

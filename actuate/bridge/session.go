@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // session is a client of the legacy era, from its initialize to its DELETE, or to its

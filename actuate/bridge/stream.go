@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // stream is what a client is told in answer to one POST, or on its GET: messages in

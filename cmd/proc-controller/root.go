@@ -67,39 +67,44 @@ together with everything that it has started.`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { writeHelp(std.err, cmd); return nil })
 	root.SetHelpCommand(newHelp())
 	at.addTo(root.PersistentFlags())
-	root.AddCommand(
-		newRun(std, &at),
-		newApply(std, &at),
-		newDelete(std, &at),
-		newDiff(std, &at),
-		newSuspend(std, &at),
-		newResume(std, &at),
-		newGet(std, &at),
-		newDescribe(std, &at),
-		newTop(std, &at),
-		newWait(std, &at),
-		newRestart(std, &at),
-		newDown(std, &at),
-		newPs(std, &at),
-		newExplain(std, &at),
-		newEvents(std, &at),
-		newLogs(std, &at),
-		newReap(std, &at),
-		newValidate(std, &at),
-		newUpgrade(std, &at),
-		newSchema(std),
-		newWith(std, &at),
-		newImport(std, &at),
-		newExport(std, &at),
-		newInstall(std, &at),
-		newUninstall(std, &at),
-		newMCP(std, &at),
-		newConnect(std, &at),
-		newVersion(std),
-		newCompletion(std),
-	)
+	root.AddCommand(newVerbs(std, &at)...)
 	completeFlags(root)
 	return root
+}
+
+// newVerbs are the commands, each from a file of its own.
+func newVerbs(std streams, at *placeFlags) []*cobra.Command {
+	return []*cobra.Command{
+		newRun(std, at),
+		newApply(std, at),
+		newDelete(std, at),
+		newDiff(std, at),
+		newSuspend(std, at),
+		newResume(std, at),
+		newGet(std, at),
+		newDescribe(std, at),
+		newTop(std, at),
+		newWait(std, at),
+		newRestart(std, at),
+		newDown(std, at),
+		newPs(std, at),
+		newExplain(std, at),
+		newEvents(std, at),
+		newLogs(std, at),
+		newReap(std, at),
+		newValidate(std, at),
+		newUpgrade(std, at),
+		newSchema(std),
+		newWith(std, at),
+		newImport(std, at),
+		newExport(std, at),
+		newInstall(std, at),
+		newUninstall(std, at),
+		newMCP(std, at),
+		newConnect(std, at),
+		newVersion(std),
+		newCompletion(std),
+	}
 }
 
 // unknownVerb refuses what is no verb, and says which one is near.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/proc-controller/proc-controller/actuate"
+	"github.com/proc-controller/proc-controller/bearer"
 	"github.com/proc-controller/proc-controller/controller/api"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -116,7 +116,7 @@ func tokenOf(o *api.Object) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: cannot find its token file: %v", shortName(o.Key()), err)
 	}
-	token, err := actuate.ReadToken(path)
+	token, err := bearer.ReadFile(path, bearer.ClosedToOthers)
 	if err != nil {
 		return "", fmt.Errorf("%s: %v", shortName(o.Key()), err)
 	}

@@ -6,15 +6,15 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
-	"strings"
 	"syscall"
+
+	"github.com/proc-controller/proc-controller/loopback"
 )
 
 // Loopback is a port of the loopback, and what it is called by those who mean it.
 type Loopback struct {
 	net.Listener
-	hosts []string // as a Host header has them
+	names loopback.Names
 }
 
 // CheckLoopback says whether an address, ADDRESS:PORT, is one that may be listened
@@ -43,35 +43,23 @@ func ListenLoopback(address string) (*Loopback, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen: %w", err)
 	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		l.Close()
-		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
-	}
-	hosts := []string{l.Addr().String(), "localhost:" + port}
-	if port == "80" { // which is left out then
-		hosts = append(hosts, strings.TrimSuffix(hosts[0], ":80"), "localhost")
-	}
-	return &Loopback{l, hosts}, nil
+	return &Loopback{l, loopback.NamesOf(l.Addr().(*net.TCPAddr).AddrPort())}, nil
 }
 
 // URL is where it is reached: http://127.0.0.1:8123.
 func (l *Loopback) URL() string { return "http://" + l.Addr().String() }
 
 // Guard lets through only what was meant for this port, and by no page of another
-// place: a browser sends any page's requests here, under a name that its author
-// had resolve to this address (DNS rebinding), but says which name and which page.
+// place.
 func (l *Loopback) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !slices.Contains(l.hosts, r.Host) {
-			writeFailure(w, failure(http.StatusForbidden, "not answered: the request is for %q, and this is %s", r.Host, l.hosts[0]))
+		if !l.names.Include(r.Host) {
+			writeFailure(w, failure(http.StatusForbidden, "not answered: the request is for %q, and this is %s", r.Host, l.Addr()))
 			return
 		}
-		for _, origin := range r.Header.Values("Origin") {
-			if host, plain := strings.CutPrefix(origin, "http://"); !plain || !slices.Contains(l.hosts, host) {
-				writeFailure(w, failure(http.StatusForbidden, "not answered: the request comes from a page of %q", origin))
-				return
-			}
+		if origin, foreign := l.names.ForeignPage(r); foreign {
+			writeFailure(w, failure(http.StatusForbidden, "not answered: the request comes from a page of %q", origin))
+			return
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/proc-controller/proc-controller/bearer"
 )
 
 func TestOnlyTheLoopbackIsListenedOn(t *testing.T) {
@@ -147,7 +149,7 @@ func TestTokenFile(t *testing.T) {
 		{"", 0o600, "one line"},
 		{"short", 0o600, "one line"},
 		{"0123456789abcdef\n0123456789abcdef", 0o600, "one line"},
-		{strings.Repeat("x", maxToken+1), 0o600, "one line"},
+		{strings.Repeat("x", bearer.MaxLength+1), 0o600, "one line"},
 	} {
 		write(tt.content, tt.mode)
 		if _, err := Token(path); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -23,13 +23,15 @@ var rooms = map[string][]string{
 	"spec/clients":        {"spec"},
 	"spec/store":          {"spec", "spec/edit", "spec/source"},
 	"observe":             {"spec"},
-	"observe/probe":       {"spec", "observe"},
-	"actuate":             {"spec", "observe", "actuate/bridge/rpc"},
-	"actuate/bridge/rpc":  {},
+	"observe/probe":       {"spec", "observe", "mcp/rpc"},
+	"actuate":             {"spec", "observe", "mcp/rpc", "bearer", "loopback"},
+	"mcp/rpc":             {},
+	"bearer":              {"spec"},
+	"loopback":            {},
 	"controller":          {"spec", "observe"},
-	"controller/api":      {"spec", "observe", "controller"},
+	"controller/api":      {"spec", "observe", "controller", "bearer", "loopback"},
 	"controller/metrics":  {"spec", "observe", "controller"},
-	"cmd/proc-controller": {"spec", "spec/clients", "spec/edit", "spec/reference", "spec/source", "spec/store", "observe", "observe/probe", "actuate", "controller", "controller/api", "controller/metrics"},
+	"cmd/proc-controller": {"bearer", "spec", "spec/clients", "spec/edit", "spec/reference", "spec/source", "spec/store", "observe", "observe/probe", "actuate", "controller", "controller/api", "controller/metrics"},
 	"examples":            {},
 	"e2e":                 {}, // drives the binary and its files, as a user would
 	"hack":                {},
@@ -48,7 +50,7 @@ var impure = map[string]string{
 
 // pure are the rooms that take what they need as arguments, so that what they
 // decide can be tested as data.
-var pure = []string{"spec", "spec/clients", "spec/edit", "spec/reference", "controller", "actuate/bridge/rpc"}
+var pure = []string{"spec", "spec/clients", "spec/edit", "spec/reference", "controller", "mcp/rpc", "loopback"}
 
 // vague are names that say nothing of what is inside.
 var vague = regexp.MustCompile(`^(utils?|common|helpers?|misc|managers?|shared|base|lib)$`)

@@ -14,7 +14,7 @@
 // or spawns: commands are run by whom the Prober is given.
 //
 // Start reading at prober.go (what is asked of whom), then func.go and http.go.
-// bridge.go asks after a stdio server; mcp.go is the walk of one MCP probe: mcp_dialogue.go has the two eras,
-// mcp_sse.go the older transport, jsonrpc.go and eventstream.go what is read
-// from the wire.
+// bridge.go asks after a stdio server; mcp.go is the walk of one MCP probe:
+// mcp_dialogue.go has the two eras, mcp_sse.go the older transport, jsonrpc.go and
+// eventstream.go what a probe makes of the messages and streams of mcp/rpc.
 package probe

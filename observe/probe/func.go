@@ -85,7 +85,7 @@ func cause(err error, allowed time.Duration) string {
 	}
 	text := err.Error()
 	if text == "EOF" || text == "unexpected EOF" {
-		return "the connection was closed before the answer was complete"
+		return errCutOff.Error()
 	}
 	return observe.Printable(strings.ReplaceAll(text, "\n", " "), maxQuoted)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzEventStream: whatever comes, the reader ends, within its bound, and gives
-// no event without data and none that is longer than what was read.
+// no event that is longer than what was read.
 func FuzzEventStream(f *testing.F) {
 	for _, seed := range []string{
 		"data: a\n\n", "event: endpoint\r\ndata: /m\r\n\r\n", "data\rdata: b\r\r", ": c\n\ndata:\n\n", "data: a\ndata: b\n\n", "data: x",
@@ -21,12 +21,12 @@ func FuzzEventStream(f *testing.F) {
 		const limit = 1 << 10
 		r := newEventReader(bytes.NewReader(stream), limit)
 		for range limit + 1 {
-			ev, err := r.Next()
+			e, err := r.Read()
 			if err != nil {
 				return
 			}
-			if len(ev.data) == 0 || len(ev.data) > min(len(stream), limit) || ev.name == "" {
-				t.Fatalf("%q: %+v", stream, ev)
+			if len(e.Data) > min(len(stream), limit) {
+				t.Fatalf("%q: %+v", stream, e)
 			}
 		}
 		t.Fatalf("%q has more events than bytes", stream)
@@ -48,10 +48,8 @@ func FuzzAnswer(f *testing.F) {
 			isLine(t, err)
 			return
 		}
-		var m struct {
-			ID any `json:"id"`
-		}
-		if err := json.Unmarshal(message, &m); err != nil || m.ID != 1.0 || !json.Valid(result) {
+		var m map[string]any // which tells "id" from "ID"
+		if err := json.Unmarshal(message, &m); err != nil || m["id"] != 1.0 || !json.Valid(result) {
 			t.Fatalf("%q was taken for an answer: %s", message, result)
 		}
 		if _, err := parseInitialized(result); err != nil {

@@ -6,66 +6,78 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
-// rpcMessage is what a server sends, as JSON-RPC 2.0 has it: an answer, or (with
-// a method) a request or a notification of its own.
-type rpcMessage struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Result  json.RawMessage `json:"result"`
-	Error   *rpcError       `json:"error"`
+// newMessage makes a request, or without an id a notification.
+func newMessage(method string, params map[string]any, id int64) (rpc.Message, error) {
+	m := rpc.Message{Method: method}
+	if id != 0 {
+		m.ID = rpc.NumberID(id)
+	}
+	if len(params) == 0 {
+		return m, nil
+	}
+	var err error
+	m.Params, err = json.Marshal(params)
+	return m, err
 }
-
-// rpcError is the answer of a server that speaks, and refuses.
-type rpcError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
-}
-
-func (e *rpcError) Error() string {
-	return fmt.Sprintf("error %d%s", e.Code, quoted([]byte(e.Message)))
-}
-
-// codeNoMethod is the code of a method that the server does not know.
-const codeNoMethod = -32601
 
 // errNotOurs says that a message answers nothing: the server asks or tells.
 var errNotOurs = errors.New("a message of the server's own")
 
 // parseAnswer gives the result of the request with this id. The error is
-// errNotOurs, an *rpcError, or says what is wrong with the message.
+// errNotOurs, wraps an *rpc.Error, or says what is wrong with the message.
+//
+// It judges less than rpc.Parse does: a server is not unhealthy because it writes
+// members that do not belong there, or writes null for those that it leaves out.
 func parseAnswer(message []byte, id int64) (json.RawMessage, error) {
-	var m rpcMessage
-	if err := json.Unmarshal(message, &m); err != nil {
-		return nil, failuref("the answer is no JSON-RPC message: %s", jsonTrouble(err, message))
+	m, err := rpc.Parse(message)
+	if string(m.Error) == "null" {
+		m.Error = nil
 	}
-	switch {
-	case m.Version != "2.0":
+	switch wrong := noMessage(message, err); {
+	case wrong != "":
+		return nil, failuref("the answer is no JSON-RPC message: %s", wrong)
+	case string(rpc.Get(message, "jsonrpc")) != `"2.0"`:
 		return nil, failuref("the answer is no JSON-RPC 2.0 message%s", quoted(message))
 	case m.Method != "":
 		return nil, errNotOurs
 	case m.Result == nil && m.Error == nil:
 		return nil, failuref("the answer has neither result nor error%s", quoted(message))
-	case string(bytes.TrimSpace(m.ID)) != strconv.FormatInt(id, 10):
+	case !hasID(m, id):
 		return nil, failuref("the answer has the id %s, not %d", named(m.ID), id)
+	case m.Error != nil && m.Error[0] != '{':
+		return nil, failuref("the answer is no JSON-RPC message: %v%s", err, quoted(message))
 	case m.Error != nil:
-		return nil, m.Error
+		return nil, refusedWith(rpc.ParseError(m.Error))
 	}
 	return m.Result, nil
 }
 
-// errorIn gives the JSON-RPC error in the body of a refusal, or nil. Its id plays
-// no part: some servers answer with one of their own.
-func errorIn(body []byte) *rpcError {
-	var m rpcMessage
-	if json.Unmarshal(body, &m) != nil || m.Version != "2.0" {
-		return nil
+// noMessage says why what rpc.Parse has not taken is no message of any version;
+// "" where it may be one.
+func noMessage(text []byte, err error) string {
+	var is *rpc.Error
+	switch {
+	case errors.As(err, &is) && is.Code == rpc.CodeParse:
+		var value json.RawMessage
+		return jsonTrouble(json.Unmarshal(text, &value), text)
+	case err != nil && bytes.TrimSpace(text)[0] != '{':
+		return err.Error() + quoted(text)
 	}
-	return m.Error
+	return ""
+}
+
+func hasID(m rpc.Message, id int64) bool {
+	n, ok := rpc.Number(m.ID)
+	return ok && n == id
+}
+
+// refusedWith is the answer of a server that speaks, and refuses.
+func refusedWith(e *rpc.Error) error {
+	return &failure{fmt.Sprintf("error %d%s", e.Code, quoted([]byte(e.Message))), e}
 }
 
 func named(id json.RawMessage) string {
@@ -92,18 +104,18 @@ const maxEvents = 4096
 
 // awaitAnswer reads an event stream until it has the answer to the request with
 // this id.
-func awaitAnswer(events *eventReader, id int64) (json.RawMessage, error) {
+func awaitAnswer(events *rpc.EventReader, id int64) (json.RawMessage, error) {
 	for range maxEvents {
-		ev, err := events.Next()
+		e, err := events.Read()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil, failuref("the event stream ended without an answer")
 		case err != nil:
 			return nil, err
-		case ev.name != "message":
+		case !e.IsMessage():
 			continue
 		}
-		result, err := parseAnswer(ev.data, id)
+		result, err := parseAnswer(e.Data, id)
 		if !errors.Is(err, errNotOurs) {
 			return result, err
 		}

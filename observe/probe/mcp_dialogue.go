@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -203,8 +205,8 @@ func (d *dialogue) ping(ctx context.Context) error {
 		method = methodDiscover
 	}
 	_, err := d.request(ctx, method, nil)
-	var r *rpcError
-	if errors.As(err, &r) && r.Code == codeNoMethod {
+	var r *rpc.Error
+	if errors.As(err, &r) && r.Code == rpc.CodeMethodNotFound {
 		return nil
 	}
 	return err
@@ -218,7 +220,7 @@ func (d *dialogue) request(ctx context.Context, method string, params map[string
 func (d *dialogue) asked(method string) string { return "POST " + d.url + " (" + method + ")" }
 
 // post sends one request and reads its answer, or a notification, which has none.
-// The error is a *refusal or wraps an *rpcError where the server has said no.
+// The error is a *refusal or wraps an *rpc.Error where the server has said no.
 func (d *dialogue) post(ctx context.Context, method string, params map[string]any, notify bool) (json.RawMessage, http.Header, error) {
 	asked, allowed := d.asked(method), allowance(ctx)
 	id := d.lastID.Add(1)
@@ -254,28 +256,16 @@ type failure struct {
 func (f *failure) Error() string { return f.line }
 func (f *failure) Unwrap() error { return f.cause }
 
-// rpcRequest is a request, or without an id a notification.
-type rpcRequest struct {
-	Version string         `json:"jsonrpc"`
-	ID      int64          `json:"id,omitempty"`
-	Method  string         `json:"method"`
-	Params  map[string]any `json:"params,omitempty"`
-}
-
 func (d *dialogue) newRequest(ctx context.Context, method string, params map[string]any, id int64, notify bool) (*http.Request, error) {
-	m := rpcRequest{Version: "2.0", ID: id, Method: method, Params: params}
 	if notify {
-		m.ID = 0
+		id = 0
 	}
 	if d.era == spec.EraModern {
-		m.Params = map[string]any{"_meta": map[string]any{
-			"io.modelcontextprotocol/protocolVersion":    d.version,
-			"io.modelcontextprotocol/clientInfo":         clientInfo,
-			"io.modelcontextprotocol/clientCapabilities": struct{}{},
-		}}
-		for name, value := range params {
-			m.Params[name] = value
-		}
+		params = d.withMeta(params)
+	}
+	m, err := newMessage(method, params, id)
+	if err != nil {
+		return nil, err
 	}
 	req, err := newPost(ctx, d.url, m)
 	if err != nil {
@@ -293,12 +283,19 @@ func (d *dialogue) newRequest(ctx context.Context, method string, params map[str
 	return req, nil
 }
 
-func newPost(ctx context.Context, url string, m rpcRequest) (*http.Request, error) {
-	body, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+// withMeta adds what each request of the modern era says of its client.
+func (d *dialogue) withMeta(params map[string]any) map[string]any {
+	all := map[string]any{"_meta": map[string]any{
+		"io.modelcontextprotocol/protocolVersion":    d.version,
+		"io.modelcontextprotocol/clientInfo":         clientInfo,
+		"io.modelcontextprotocol/clientCapabilities": struct{}{},
+	}}
+	maps.Copy(all, params)
+	return all
+}
+
+func newPost(ctx context.Context, url string, m rpc.Message) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(m.Bytes()))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -87,14 +88,6 @@ func (s *server) greetIn(ctx context.Context, era spec.Era, bounded bool) (*dial
 	return beginModern(ctx, s.url)
 }
 
-// Errors of the modern era (MCP 2026-07-28): a header that contradicts the body,
-// a capability that the client lacks, a version that the server does not speak.
-const (
-	codeHeaderMismatch = -32020
-	codeNoCapability   = -32021
-	codeNoVersion      = -32022
-)
-
 // isOtherEra says that a server which did not take a greeting may take that of
 // the other era. Nothing says what one of an older era does with a request that
 // it cannot understand, so only what is clear is a no: that nobody listens, that
@@ -106,22 +99,22 @@ func isOtherEra(err error) bool {
 		return false
 	}
 	var r *refusal
-	var refusedBy *rpcError
+	var refusedBy *rpc.Error
 	if errors.As(err, &r) {
 		switch r.status {
 		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return false
 		}
-		refusedBy = errorIn(r.body)
+		refusedBy = rpc.ErrorIn(r.body)
 	}
 	if refusedBy == nil && !errors.As(err, &refusedBy) {
 		return true
 	}
 	switch refusedBy.Code {
-	case codeHeaderMismatch, codeNoCapability:
+	case rpc.CodeHeaderMismatch, rpc.CodeMissingCapability:
 		return false
-	case codeNoVersion:
+	case rpc.CodeUnsupportedVersion:
 		var data struct {
 			Supported []string `json:"supported"`
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -20,7 +21,7 @@ const sseVersion = "2024-11-05"
 // which all answers come, and an address for the requests that it begins with.
 // The session at the server ends with it.
 type sseCall struct {
-	events *eventReader
+	events *rpc.EventReader
 	url    string // for requests
 	id     int64
 }
@@ -54,7 +55,7 @@ func (c *sseCall) verify(ctx context.Context, url string, r initialized, answer 
 	says := r.Capabilities.greeted(r.ServerInfo)
 	info := says.info(url, r.ProtocolVersion, spec.EraLegacy)
 	if says.tools {
-		if err := c.send(ctx, rpcRequest{Version: "2.0", Method: methodInitialized}); err != nil {
+		if err := c.send(ctx, rpc.Message{Method: methodInitialized}); err != nil {
 			return err
 		}
 		info.Tools, err = countTools(func(params map[string]any) (json.RawMessage, error) {
@@ -101,18 +102,18 @@ func (c *sseCall) endpoint(res *http.Response) (string, error) {
 		return "", failuref("%s, but no event stream: it is %s", status(res), orNothing(kind))
 	}
 	for {
-		ev, err := c.events.Next()
+		e, err := c.events.Read()
 		switch {
 		case errors.Is(err, io.EOF):
 			return "", failuref("the event stream ended without an endpoint")
 		case err != nil:
 			return "", err
-		case ev.name != "endpoint":
+		case e.Name != "endpoint" || len(e.Data) == 0:
 			continue
 		}
-		to, err := res.Request.URL.Parse(string(ev.data))
+		to, err := res.Request.URL.Parse(string(e.Data))
 		if err != nil || !sameServer(to, res.Request.URL) {
-			return "", failuref("the endpoint %q is not of this server", told(string(ev.data)))
+			return "", failuref("the endpoint %q is not of this server", told(string(e.Data)))
 		}
 		return to.String(), nil
 	}
@@ -125,7 +126,11 @@ func (c *sseCall) asked(method string) string { return "POST " + c.url + " (" + 
 // request sends a request and waits for its answer on the stream.
 func (c *sseCall) request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
 	c.id++
-	if err := c.send(ctx, rpcRequest{Version: "2.0", ID: c.id, Method: method, Params: params}); err != nil {
+	m, err := newMessage(method, params, c.id)
+	if err != nil {
+		return nil, failuref("%s: %v", c.asked(method), err)
+	}
+	if err := c.send(ctx, m); err != nil {
 		return nil, err
 	}
 	result, err := awaitAnswer(c.events, c.id)
@@ -136,7 +141,7 @@ func (c *sseCall) request(ctx context.Context, method string, params map[string]
 }
 
 // send posts one message, which is only taken note of there.
-func (c *sseCall) send(ctx context.Context, m rpcRequest) error {
+func (c *sseCall) send(ctx context.Context, m rpc.Message) error {
 	req, err := newPost(ctx, c.url, m)
 	if err != nil {
 		return failuref("%s: %v", c.asked(m.Method), err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -120,8 +121,7 @@ func (s *legacyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	var m rpcRequest
-	_ = json.NewDecoder(r.Body).Decode(&m)
+	m := posted(r)
 	if s.calls == nil {
 		s.calls, s.sessions = map[string]int{}, map[string]bool{}
 	}
@@ -158,8 +158,15 @@ func (s *legacyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *legacyServer) answer(w http.ResponseWriter, id int64, result string) {
-	text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, id, result)
+// posted is the message that a request brings.
+func posted(r *http.Request) rpc.Message {
+	body, _ := io.ReadAll(r.Body)
+	m, _ := rpc.Parse(body)
+	return m
+}
+
+func (s *legacyServer) answer(w http.ResponseWriter, id json.RawMessage, result string) {
+	text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 	if s.asStream {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "id: 0\r\ndata:\r\n\r\n: comment\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\nevent: message\ndata: %s\n\n", text)
@@ -386,6 +393,8 @@ func TestMCPBadAnswers(t *testing.T) {
 		"half a stream":  {200, es, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"resu\n", []string{"ended without an answer"}},
 		"stream, id":     {200, es, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n", []string{"the id 7, not 1"}},
 		"stream, broken": {200, es, "data: {\"jsonrpc\":\n\n", []string{"is cut off"}},
+		"error as text":  {200, js, `{"jsonrpc":"2.0","id":1,"error":"no"}`, []string{"no JSON-RPC message: an error has to be an object: {"}},
+		"no object":      {200, js, `null`, []string{"no JSON-RPC message: a message has to be an object: null"}},
 	} {
 		in := instance(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if tc.status == 302 {
@@ -446,14 +455,13 @@ func TestMCPWithoutEnd(t *testing.T) {
 func TestToolsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	in := instance(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
-		var m rpcRequest
-		_ = json.NewDecoder(r.Body).Decode(&m)
+		m := posted(r)
 		w.Header().Set("Content-Type", "application/json")
 		result := `{"tools":[{}],"nextCursor":"again"}`
 		if m.Method == methodInitialize {
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}`
 		}
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":%s}`, m.ID, result)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 	}).URL)
 	_, err := ask(newProber(t), verifying(question(in, overHTTP(spec.ProtocolLegacy))), patience)
 	fails(t, err, "tools/list does not end")

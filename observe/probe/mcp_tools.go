@@ -3,6 +3,8 @@ package probe
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // maxToolPages bounds how many pages of tools are asked for.
@@ -14,8 +16,8 @@ func countTools(request func(params map[string]any) (json.RawMessage, error)) (n
 	var params map[string]any
 	for range maxToolPages {
 		result, err := request(params)
-		var r *rpcError
-		if errors.As(err, &r) && r.Code == codeNoMethod {
+		var r *rpc.Error
+		if errors.As(err, &r) && r.Code == rpc.CodeMethodNotFound {
 			return n, nil
 		}
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // maxAsked bounds the requests of the server that the client has not answered.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // harmless are the methods that may be carried out twice: they change nothing, or the

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // link is a way to one server, until it is lost. It may be used by many goroutines.

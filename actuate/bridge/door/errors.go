@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // lostError says that a server, or the session with it, is not there any more.
@@ -52,11 +52,9 @@ func (e *refusedError) Error() string {
 func refusedBy(res *http.Response) *refusedError {
 	e := &refusedError{status: res.StatusCode}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
-	if m, err := rpc.Parse(body); err == nil && m.Error != nil {
-		e.says = rpc.ParseError(m.Error)
-		return e
+	if e.says = rpc.ErrorIn(body); e.says == nil {
+		e.text = firstLine(string(body))
 	}
-	e.text = firstLine(string(body))
 	return e
 }
 

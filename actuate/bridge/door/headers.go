@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // The headers that repeat, from revision 2026-07-28 on, what is in the message.

@@ -3,7 +3,7 @@ package door
 import (
 	"encoding/json"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // hear passes on to the client what the server says beside answers. It came for c, or

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // The methods that something depends on.

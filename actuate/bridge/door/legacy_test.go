@@ -1,7 +1,6 @@
 package door
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,157 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
-
-// legacy is a server with sessions, as the revisions up to 2025-11-25 have them.
-type legacy struct {
-	name   string
-	status int // for a session that it does not know
-	// hold is closed to let the tool "slow" end.
-	hold chan struct{}
-
-	mu       sync.Mutex
-	sessions map[string]bool
-	made     int
-	got      []string         // methods, and the session of each
-	streams  chan struct{}    // each that was opened
-	events   chan string      // for them
-	replies  chan rpc.Message // that the client has sent
-}
-
-func newLegacy(name string) *legacy {
-	return &legacy{
-		name: name, status: http.StatusNotFound, hold: make(chan struct{}),
-		sessions: map[string]bool{}, streams: make(chan struct{}, 10), events: make(chan string), replies: make(chan rpc.Message, 10),
-	}
-}
-
-func (l *legacy) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clear(l.sessions)
-}
-
-func (l *legacy) log() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.got)
-}
-
-func (l *legacy) admit(w http.ResponseWriter, r *http.Request, m rpc.Message) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	session := r.Header.Get("Mcp-Session-Id")
-	l.got = append(l.got, strings.TrimSpace(r.Method+" "+m.Method+" "+session))
-	switch {
-	case m.Method == methodInitialize:
-		l.made++
-		session = fmt.Sprintf("%s-%d", l.name, l.made)
-		l.sessions[session] = true
-		w.Header().Set("Mcp-Session-Id", session)
-	case !l.sessions[session]:
-		w.WriteHeader(l.status)
-		fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such session"}}`)
-		return false
-	case r.Header.Get("Mcp-Protocol-Version") != "2025-06-18":
-		w.WriteHeader(http.StatusTeapot)
-		return false
-	}
-	if r.Method == http.MethodDelete {
-		delete(l.sessions, session)
-	}
-	return true
-}
-
-func (l *legacy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		if l.admit(w, r, rpc.Message{}) && r.Method == http.MethodGet {
-			w.Header().Set("Content-Type", "text/event-stream")
-			w.(http.Flusher).Flush()
-			l.streams <- struct{}{}
-			for {
-				select {
-				case data := <-l.events:
-					push(w, "", data)
-				case <-r.Context().Done():
-					return
-				}
-			}
-		}
-		return
-	}
-	body := make([]byte, r.ContentLength)
-	_, _ = readFull(r, body)
-	m, _ := rpc.Parse(body)
-	if !l.admit(w, r, m) {
-		return
-	}
-	switch {
-	case m.Response():
-		l.replies <- m
-		w.WriteHeader(http.StatusAccepted)
-	case m.Notification():
-		w.WriteHeader(http.StatusAccepted)
-	default:
-		l.answer(w, r, m)
-	}
-}
-
-func (l *legacy) answer(w http.ResponseWriter, r *http.Request, m rpc.Message) {
-	result := fmt.Sprintf(`{"by":%q,"method":%q}`, l.name, m.Method)
-	switch name, _ := rpc.Text(rpc.Get(m.Params, "name")); {
-	case m.Method == methodInitialize:
-		result = greeting
-	case name == "slow":
-		select {
-		case <-l.hold:
-		case <-r.Context().Done():
-			return
-		}
-	case name == "asks":
-		push(w, "", `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}`)
-		select {
-		case a := <-l.replies:
-			result = string(a.Bytes())
-		case <-r.Context().Done():
-			return
-		}
-		push(w, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
-		return
-	case name == "dies":
-		panic(http.ErrAbortHandler)
-	}
-	reply(w, m.ID, result)
-}
-
-func readFull(r *http.Request, b []byte) (n int, err error) {
-	for n < len(b) && err == nil {
-		var k int
-		k, err = r.Body.Read(b[n:])
-		n += k
-	}
-	return n, err
-}
-
-// moving is an endpoint that a test moves.
-type moving struct {
-	mu  sync.Mutex
-	to  Endpoint
-	err error
-}
-
-func (m *moving) endpoint(context.Context) (Endpoint, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.to, m.err
-}
-
-func (m *moving) move(url string, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.to, m.err = Endpoint{URL: url}, err
-}
 
 // A whole life: the handshake, a call, what the server says by itself, the end.
 func TestLegacySession(t *testing.T) {
@@ -214,12 +64,7 @@ func TestPipelined(t *testing.T) {
 // A server that takes another's place, elsewhere, is told what the client has said,
 // and the client is told that the lists may have changed.
 func TestReplacement(t *testing.T) {
-	first, second := newLegacy("a"), newLegacy("b")
-	one, two := serve(t, first.ServeHTTP), serve(t, second.ServeHTTP)
-	var where moving
-	where.move(one.URL, nil)
-	c := open(t, where.endpoint)
-	c.greet()
+	first, second, c := openBetween(t)
 	c.request("1", methodSubscribe, `{"uri":"file:///x"}`)
 	c.result("1")
 	c.request("2", methodSetLevel, `{"level":"debug"}`)
@@ -227,20 +72,19 @@ func TestReplacement(t *testing.T) {
 	c.request("3", methodCallTool, `{"name":"slow"}`)
 	until(t, "the call is there", func() bool { return slices.Contains(first.log(), "POST tools/call a-1") })
 
-	where.move("", &Coming{errors.New("mcpserver/x is starting")})
-	one.CloseClientConnections()
-	one.Close()
+	c.where.move("", &Coming{errors.New("mcpserver/x is starting")})
+	first.goAway()
 	c.fails("3", "went away before it answered tools/call", "may have carried out")
 	c.request("4", methodCallTool, `{"name":"x"}`)
 	c.says("mcpserver/x is starting")
-	where.move(two.URL, nil)
+	c.where.move(second.url(), nil)
 	if m := c.next(); m.Method != "notifications/tools/list_changed" {
 		t.Errorf("got %s", m.Bytes())
 	}
 	if got := c.result("4"); got != `{"by":"b","method":"tools/call"}` {
 		t.Errorf("result %s", got)
 	}
-	c.says("the server answers at " + two.URL)
+	c.says("the server answers at " + second.url())
 	c.close()
 	want := []string{"POST initialize", "POST notifications/initialized b-1", "POST logging/setLevel b-1", "POST resources/subscribe b-1"}
 	if log := second.log(); !slices.Equal(log[:4], want) {
@@ -341,12 +185,7 @@ func TestNoAnswer(t *testing.T) {
 // Requests of the server reach the client, and answers the server that has asked. One
 // that was meant for a former server reaches nobody, although the ids are the same.
 func TestQuestionsOfTheServer(t *testing.T) {
-	first, second := newLegacy("a"), newLegacy("b")
-	one, two := serve(t, first.ServeHTTP), serve(t, second.ServeHTTP)
-	var where moving
-	where.move(one.URL, nil)
-	c := open(t, where.endpoint)
-	c.greet()
+	first, second, c := openBetween(t)
 	c.request("1", methodCallTool, `{"name":"asks"}`)
 	if m := c.next(); m.Method != "elicitation/create" || string(m.ID) != "1" {
 		t.Fatalf("got %s", m.Bytes())
@@ -358,9 +197,8 @@ func TestQuestionsOfTheServer(t *testing.T) {
 
 	c.request("2", methodCallTool, `{"name":"asks"}`)
 	c.next()
-	where.move(two.URL, nil)
-	one.CloseClientConnections()
-	one.Close()
+	c.where.move(second.url(), nil)
+	first.goAway()
 	seen := map[string]bool{}
 	for range 3 { // in any order
 		m := c.next()

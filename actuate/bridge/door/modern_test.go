@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // meta is what makes a message one of the modern era.

@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // outlet is what the client reads. A client that reads slowly holds up who writes,

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // openedWithin bounds how long a server may take to say where it takes messages.
@@ -109,7 +109,7 @@ func (s *sse) read(events *rpc.EventReader, body io.Closer) {
 	err := error(nil)
 	for err == nil || tooLong(err) {
 		var e rpc.Event
-		if e, err = events.Read(); err == nil && len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
+		if e, err = events.Read(); err == nil && e.IsMessage() {
 			s.take(e.Data)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 const (
@@ -54,7 +54,7 @@ func (p *position) events(r io.Reader, take func(rpc.Message) bool) error {
 		if e.Retry > 0 {
 			p.retry = e.Retry
 		}
-		if len(e.Data) == 0 || e.Name != "" && e.Name != "message" {
+		if !e.IsMessage() {
 			continue
 		}
 		all, errs, _, err := rpc.ParseAll(e.Data)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // nobody is where nobody listens (tcpmux, which is in no use any more): a port that was

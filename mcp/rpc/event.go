@@ -16,6 +16,12 @@ type Event struct {
 	Retry time.Duration // whole milliseconds; 0 for none
 }
 
+// IsMessage says whether e brings messages, as MCP has them in an event stream: it
+// has data, and no name that says that they are something else.
+func (e Event) IsMessage() bool {
+	return len(e.Data) > 0 && (e.Name == "" || e.Name == "message")
+}
+
 // Append writes e to b, with the blank line that ends it. ID and Name must be without
 // line breaks.
 func (e Event) Append(b []byte) []byte {
@@ -45,7 +51,7 @@ type EventReader struct {
 
 // NewEventReader reads from r events whose data have at most limit bytes.
 func NewEventReader(r io.Reader, limit int) *EventReader {
-	return &EventReader{lines: NewLineReader(&oneBreak{r: r}, limit), max: limit}
+	return &EventReader{lines: newLineReader(&oneBreak{r: r}, limit, eventSize), max: limit}
 }
 
 // Read gives the next event that has an id, data or a retry time. Data are good until

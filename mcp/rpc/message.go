@@ -24,9 +24,12 @@ func (m Message) Notification() bool { return m.Method != "" && m.ID == nil }
 // Response says whether m is an answer.
 func (m Message) Response() bool { return m.Method == "" }
 
+// version is the value of the member jsonrpc.
+const version = `"2.0"`
+
 // Parse reads one message. What is no JSON is a *Error with CodeParse, what is no
-// message of JSON-RPC 2.0 one with CodeInvalidRequest; then the message has the id,
-// if that at least could be read. The message refers to b.
+// message of JSON-RPC 2.0 one with CodeInvalidRequest; then the message has those
+// parts that could be read, the id among them if it is one. The message refers to b.
 func Parse(b []byte) (Message, error) {
 	if !json.Valid(b) {
 		return Message{}, Errorf(CodeParse, "this is no JSON")
@@ -62,12 +65,12 @@ func parseValid(b []byte) (Message, error) {
 	if b[0] != '{' {
 		return m, Errorf(CodeInvalidRequest, "a message has to be an object")
 	}
-	seen, version, wrong := 0, false, ""
+	seen, current, wrong := 0, false, ""
 	for name, value := range Members(b) {
 		bit := 0
 		switch string(name) {
 		case `"jsonrpc"`:
-			bit, version = 1, string(value) == `"2.0"`
+			bit, current = 1, string(value) == version
 		case `"id"`:
 			bit, m.ID = 2, value
 		case `"method"`:
@@ -89,8 +92,8 @@ func parseValid(b []byte) (Message, error) {
 		}
 		seen |= bit
 	}
-	if !version {
-		wrong = `jsonrpc has to be "2.0"`
+	if !current {
+		wrong = "jsonrpc has to be " + version
 	}
 	return m.checked(wrong)
 }
@@ -126,7 +129,7 @@ func (m Message) checked(wrong string) (Message, error) {
 // what was read, which JSON takes for blanks, become such.
 func (m Message) Append(b []byte) []byte {
 	start := len(b)
-	b = append(b, `{"jsonrpc":"2.0"`...)
+	b = append(append(b, `{"jsonrpc":`...), version...)
 	b = appendPart(b, `,"id":`, m.ID)
 	if m.Method != "" {
 		b = append(b, `,"method":`...)

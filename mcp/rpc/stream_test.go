@@ -77,6 +77,23 @@ func TestEventReader(t *testing.T) {
 	}
 }
 
+func TestIsMessage(t *testing.T) {
+	for _, tt := range []struct {
+		e    Event
+		want bool
+	}{
+		{Event{Data: []byte("{}")}, true},
+		{Event{Name: "message", Data: []byte("{}")}, true},
+		{Event{Name: "endpoint", Data: []byte("/m")}, false},
+		{Event{ID: "1", Data: []byte{}}, false},
+		{Event{ID: "1"}, false},
+	} {
+		if got := tt.e.IsMessage(); got != tt.want {
+			t.Errorf("%+v: %v", tt.e, got)
+		}
+	}
+}
+
 func TestEventTooLarge(t *testing.T) {
 	for _, in := range []string{
 		"data: " + strings.Repeat("x", 2000) + "\n\ndata: y\n\n",

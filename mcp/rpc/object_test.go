@@ -78,6 +78,27 @@ func TestError(t *testing.T) {
 	}
 }
 
+// TestErrorIn: whatever else the body has, the error is in it or it is not.
+func TestErrorIn(t *testing.T) {
+	const said = `"error":{"code":-32000,"message":"no such session"}`
+	for body, there := range map[string]bool{
+		`{"jsonrpc":"2.0",` + said + `}`:              true, // with no id at all
+		`{"jsonrpc":"2.0","id":null,` + said + `}`:    true,
+		`{"jsonrpc":"2.0","id":"own",` + said + "}\n": true,
+		`{"id":1,` + said + `}`:                       false,
+		`{"jsonrpc":"1.0","id":1,` + said + `}`:       false,
+		`{"jsonrpc":"2.0","id":1,"error":"no"}`:       false,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`:        false,
+		`{"jsonrpc":"2.0","id":1,` + said:             false,
+		`[{"jsonrpc":"2.0","id":1,` + said + `}]`:     false,
+		``: false,
+	} {
+		if e := ErrorIn([]byte(body)); (e != nil) != there || there && e.Message != "no such session" {
+			t.Errorf("%s: %+v", body, e)
+		}
+	}
+}
+
 // FuzzObject compares the walk over an object with what encoding/json makes of it.
 func FuzzObject(f *testing.F) {
 	f.Add([]byte(nested))

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	readSize = 32 << 10
-	keepSize = 256 << 10 // a line's buffer that has grown beyond this is not kept
-	headSize = 4 << 10
+	readSize  = 32 << 10
+	eventSize = 4 << 10   // a stream may be of one small event: the answer to a probe
+	keepSize  = 256 << 10 // a line's buffer that has grown beyond this is not kept
+	headSize  = 4 << 10
 )
 
 // LineReader reads lines up to a bound. It is for one goroutine.
@@ -23,7 +24,11 @@ type LineReader struct {
 
 // NewLineReader reads from r lines of at most limit bytes.
 func NewLineReader(r io.Reader, limit int) *LineReader {
-	return &LineReader{r: bufio.NewReaderSize(r, readSize), max: limit}
+	return newLineReader(r, limit, readSize)
+}
+
+func newLineReader(r io.Reader, limit, size int) *LineReader {
+	return &LineReader{r: bufio.NewReaderSize(r, size), max: limit}
 }
 
 // TooLongError says that a line was longer than the bound. It was read to its end, so

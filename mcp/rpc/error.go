@@ -60,3 +60,14 @@ func ParseError(object json.RawMessage) *Error {
 	e.Message, _ = Text(Get(object, "message"))
 	return e
 }
+
+// ErrorIn gives the error of JSON-RPC in the body of an answer over HTTP that is a
+// refusal, and nil where there is none. Its id plays no part: some servers leave it
+// out, or answer with one of their own.
+func ErrorIn(body []byte) *Error {
+	m, _ := Parse(body)
+	if len(m.Error) == 0 || m.Error[0] != '{' || string(Get(body, "jsonrpc")) != version {
+		return nil
+	}
+	return ParseError(m.Error)
+}
