@@ -35,7 +35,7 @@ func (c *client) untilTold(body string, headers ...string) {
 	c.t.Helper()
 	eventually(c.t, func() string {
 		// What it has read, or still may, is not answered.
-		ctx, cancel := context.WithTimeout(c.t.Context(), soon/20)
+		ctx, cancel := context.WithTimeout(c.t.Context(), soon/10)
 		defer cancel()
 		resp, err := c.do(ctx, "POST", body, headers...)
 		if err != nil {
