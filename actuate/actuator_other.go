@@ -58,6 +58,9 @@ func (*Actuator) Exits() <-chan observe.Exit { return nil }
 // Forget does nothing.
 func (*Actuator) Forget(*observe.Instance) {}
 
+// Dismiss does nothing.
+func (*Actuator) Dismiss(spec.Key) {}
+
 // LogPath is empty.
 func (*Actuator) LogPath(spec.Key, spec.Instance) string { return "" }
 

@@ -81,12 +81,28 @@ func (a *Actuator) eraPath(c *command, e *spec.Entry) string {
 // prepareEras makes room for the file, and removes those of the workload's former
 // hashes. Without one the era is found out anew.
 func (a *Actuator) prepareEras(e *spec.Entry) {
+	_ = os.MkdirAll(filepath.Join(a.opts.StateDir, eraDir), 0o700)
+	a.removeEras(e.Key, e.Hash)
+}
+
+// Dismiss removes what the bridge of a workload that is forgotten has found out. It may
+// be called from many goroutines.
+func (a *Actuator) Dismiss(k spec.Key) {
+	if k.Kind == spec.KindMCPServer && a.opts.StateDir != "" {
+		a.removeEras(k, "")
+	}
+}
+
+// removeEras removes the files of a workload but that of one hash, and what a crash has
+// left of writing one. A name may begin with another one and a hyphen, but a hash has no
+// hyphen.
+func (a *Actuator) removeEras(k spec.Key, but spec.Hash) {
 	dir := filepath.Join(a.opts.StateDir, eraDir)
-	_ = os.MkdirAll(dir, 0o700)
-	entries, _ := os.ReadDir(dir)
+	entries, _ := os.ReadDir(dir) // most have none
 	for _, f := range entries {
-		former, ok := strings.CutPrefix(f.Name(), e.Key.Name+"-")
-		if ok && len(former) == len(e.Hash) && former != string(e.Hash) {
+		rest, ok := strings.CutPrefix(f.Name(), k.Name+"-")
+		hash, _, _ := strings.Cut(rest, ".")
+		if ok && !strings.Contains(hash, "-") && hash != string(but) {
 			_ = os.Remove(filepath.Join(dir, f.Name()))
 		}
 	}

@@ -123,27 +123,40 @@ func TestStdioStartErrors(t *testing.T) {
 	}
 }
 
-// The bridge of another manifest needs another memory: the former one goes.
+// The bridge of another manifest needs another memory: the former one goes. That of no
+// manifest needs none.
 func TestFormerErasGo(t *testing.T) {
 	a, e := newActuator(t), stdioEntry(t, "{transport: stdio}", "true")
 	dir := filepath.Join(a.opts.StateDir, eraDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"memory-fedcba9876543210", "memory-0123456789abcdef", "memory-two-0123456789abcdef", "other-0123456789abcdef"} {
+	for _, name := range []string{
+		"memory-fedcba9876543210", "memory-fedcba9876543210.new", "memory-0123456789abcdef",
+		"memory-two-0123456789abcdef", "memory-0123456789abcdef-0123456789abcdef", "other-0123456789abcdef",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	left := func(want ...string) {
+		t.Helper()
+		entries, _ := os.ReadDir(dir)
+		var names []string
+		for _, f := range entries {
+			names = append(names, f.Name())
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("left: %q", names)
+		}
+	}
+	others := []string{"memory-0123456789abcdef-0123456789abcdef", "memory-two-0123456789abcdef", "other-0123456789abcdef"}
 	a.prepareEras(e)
-	entries, _ := os.ReadDir(dir)
-	var names []string
-	for _, f := range entries {
-		names = append(names, f.Name())
-	}
-	if want := []string{"memory-0123456789abcdef", "memory-two-0123456789abcdef", "other-0123456789abcdef"}; !slices.Equal(names, want) {
-		t.Errorf("left: %q", names)
-	}
+	left(append([]string{"memory-0123456789abcdef"}, others...)...)
+	a.Dismiss(spec.Key{Kind: spec.KindAgent, Name: e.Key.Name})
+	left(append([]string{"memory-0123456789abcdef"}, others...)...)
+	a.Dismiss(e.Key)
+	left(others...)
 }
 
 // An agent is told the token of a server, again when it has changed, and keeps what it

@@ -54,6 +54,19 @@ func nextServer(b *observe.BridgeReport) time.Time {
 	return b.NextStart
 }
 
+// serverAway says that a bridge has told of its server, by whatever probe it was learned
+// last, that it does not run, as the phase says it too: a readiness probe that has held
+// before says nothing of that. Nothing if it runs, as far as is known.
+func (w *World) serverAway(readiness *spec.Probe, b *observe.BridgeReport) Reason {
+	switch {
+	case nextServer(b).After(w.Now):
+		return Reason{Reason: spec.ReasonBackOff, Detail: b.Problem, Until: b.NextStart}
+	case readiness != nil && restartsServer(b): // it is asked for, and brings the next report soon
+		return Reason{Reason: spec.ReasonProbeFailed, Detail: b.Problem}
+	}
+	return Reason{}
+}
+
 // serverInterval is how often a bridge is asked whether its server is back.
 const serverInterval = time.Second
 
@@ -62,7 +75,8 @@ func sameReport(a, b *observe.BridgeReport) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Restarts == b.Restarts && endedAt(a).Equal(endedAt(b)) && slices.Equal(a.Findings, b.Findings)
+	return a.Restarts == b.Restarts && endedAt(a).Equal(endedAt(b)) && slices.Equal(a.Findings, b.Findings) &&
+		a.Starting == b.Starting && a.NextStart.Equal(b.NextStart)
 }
 
 func endedAt(b *observe.BridgeReport) time.Time {

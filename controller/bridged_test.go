@@ -152,6 +152,45 @@ func TestTheBackOffOfABridgeIsShown(t *testing.T) {
 	}
 }
 
+// What any probe has learned last of a server counts for all that is told of it, also
+// where the readiness probe has not seen it yet, or has seen what is over.
+func TestTheNewestReportOfABridgeCounts(t *testing.T) {
+	away, starting, back := crashed(t0.Add(4*time.Second), 1), crashed(time.Time{}, 1), &observe.BridgeReport{Restarts: 1}
+	starting.Starting, starting.Problem = true, "it was started"
+	for _, tt := range []struct {
+		name      string
+		was, is   *observe.BridgeReport // by the readiness probe, and then by the liveness probe
+		at        time.Duration
+		phase     spec.Phase
+		available spec.Reason
+		soon      bool // the readiness probe is
+	}{
+		{"it waits", &observe.BridgeReport{}, away, 0, spec.PhaseBackOff, spec.ReasonBackOff, true},
+		{"it should have been started", &observe.BridgeReport{}, away, 5 * time.Second, spec.PhaseRunning, spec.ReasonProbeFailed, true},
+		{"it was started", &observe.BridgeReport{}, starting, 0, spec.PhaseRunning, spec.ReasonProbeFailed, true},
+		{"it is back", away, back, 0, spec.PhaseRunning, spec.ReasonProbeFailed, true},
+		{"it runs", &observe.BridgeReport{}, back, 0, spec.PhaseRunning, spec.ReasonRunning, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in, e := bridged("a"), entry(files, "a", overStdio)
+			w := world(wants(e), runs(in), happened(begun(in)), happened(reported(in, Readiness, "", &observe.BridgeReport{}, t0.Add(-20*time.Second))...),
+				happened(reported(in, Readiness, tt.was.Problem, tt.was, t0.Add(-time.Second))...), happened(reported(in, Liveness, "", tt.is, t0)...))
+			w.Observed.Listeners = map[uint16]observe.Listener{80: {Listening: true, Holders: []observe.Ident{in.Main.Ident}, At: t0}}
+			w.Now = t0.Add(tt.at)
+			st := Report(w, Decide(w))[files]
+			c := conditionOf(st, spec.CondAvailable)
+			if st.Phase != tt.phase || c.Reason != tt.available || (c.Status == spec.True) != (tt.available == spec.ReasonRunning) || st.Ready != (c.Status == spec.True) {
+				t.Errorf("phase %s, ready %v, Available is %+v", st.Phase, st.Ready, c)
+			}
+			h := w.History.Of(files)
+			due := dueAt(e.Object.Spec.ReadinessProbe, Readiness, h.probe(in.ID, Readiness), h.bridge(in.ID), in)
+			if got := due.Equal(t0.Add(serverInterval - time.Second)); got != tt.soon {
+				t.Errorf("the readiness probe is due %v later", due.Sub(t0))
+			}
+		})
+	}
+}
+
 // A liveness probe that finds the server about to be started again, or at work, would
 // restart the bridge, and every session with it, for nothing.
 func TestABridgeThatRestartsItsServerIsAlive(t *testing.T) {

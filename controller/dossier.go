@@ -148,13 +148,14 @@ func (l *loop) recallDeaths() {
 	})
 }
 
-// forgetDeaths drops the dossiers of a key that is forgotten.
-func (l *loop) forgetDeaths(k spec.Key) {
-	if l.Deaths == nil {
-		return
-	}
+// forgetFiles drops the dossiers of a key that is forgotten, and what else is kept of
+// it.
+func (l *loop) forgetFiles(k spec.Key) {
 	l.file(func() outcome {
-		l.Deaths.Forget(k)
+		if l.Deaths != nil {
+			l.Deaths.Forget(k)
+		}
+		l.Actuator.Dismiss(k)
 		return func(l *loop) { l.calm = true }
 	})
 }

@@ -131,6 +131,7 @@ func TestDeathsThatHangHinderNothing(t *testing.T) {
 // what is kept.
 func TestForgottenKeysLoseTheirDossiers(t *testing.T) {
 	g := newGraves()
+	var dismissed []spec.Key
 	faults := within(t, 9, func(m *machine, _ *Controller) {
 		m.publish(setOf(entry(files, "a")))
 		wait(time.Minute)
@@ -138,9 +139,12 @@ func TestForgottenKeysLoseTheirDossiers(t *testing.T) {
 		wait(time.Minute)
 		m.publish(setOf())
 		wait(2 * resyncEvery)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		dismissed = slices.Clone(m.dismissed)
 	}, g.keep)
 	for _, k := range []spec.Key{files, other} {
-		if !slices.Contains(g.forgot, k) {
+		if !slices.Contains(g.forgot, k) || !slices.Contains(dismissed, k) {
 			t.Errorf("%v is not forgotten", k)
 		}
 	}

@@ -33,7 +33,10 @@ func (w *World) healthOf(e *spec.Entry, h *KeyHistory, in *observe.Instance) hea
 	if w.startsUp(sp, h, in) {
 		return w.starting(sp.StartupProbe, h.probe(in.ID, Startup))
 	}
-	why := w.unready(sp, h.probe(in.ID, Readiness), in)
+	why := w.serverAway(sp.ReadinessProbe, h.bridge(in.ID))
+	if why.Reason == "" {
+		why = w.unready(sp, h.probe(in.ID, Readiness), in)
+	}
 	return health{ready: why.Reason == "", why: why}
 }
 
@@ -83,9 +86,6 @@ func (w *World) unready(sp *spec.Spec, st *ProbeState, in *observe.Instance) Rea
 	if probe != nil && (st == nil || st.Verdict != Passing) {
 		if st == nil || st.Message == "" {
 			return Reason{Reason: spec.ReasonProbing, Detail: "waiting for its readiness probe"}
-		}
-		if at := nextServer(st.Bridge); at.After(w.Now) {
-			return Reason{Reason: spec.ReasonBackOff, Detail: st.Bridge.Problem, Until: at}
 		}
 		return Reason{Reason: spec.ReasonProbeFailed, Detail: st.Message}
 	}
@@ -211,6 +211,9 @@ func (p *planner) watch(s *situation, in *observe.Instance) {
 		p.wake(p.w.starting(sp.StartupProbe, s.history.probe(in.ID, Startup)).why.Until)
 		return
 	}
+	if at := nextServer(s.history.bridge(in.ID)); at.After(p.w.Now) {
+		p.wake(at)
+	}
 	p.ask(s, in, Readiness)
 	p.ask(s, in, Liveness)
 	if st := s.history.probe(in.ID, Verification); st == nil || !st.Passed {
@@ -235,7 +238,7 @@ func (p *planner) ask(s *situation, in *observe.Instance, kind ProbeKind) {
 	if probe == nil || st != nil && st.Busy {
 		return
 	}
-	due := dueAt(probe, kind, st, in)
+	due := dueAt(probe, kind, st, s.history.bridge(in.ID), in)
 	if due.After(p.w.Now.Add(maxAhead)) {
 		p.wake(due)
 		return
@@ -272,15 +275,16 @@ func (p *planner) handOutAttempts() {
 // Until it has succeeded for the first time, a probe that says when something
 // is there is tried at growing intervals up to its period. The first interval
 // after that is of a length of its own, so that what was started together is not
-// asked together for ever.
-func dueAt(probe *spec.Probe, kind ProbeKind, st *ProbeState, in *observe.Instance) time.Time {
+// asked together for ever. Where a bridge has said that its server is away, by
+// the newest report or by the last one that this probe has seen, it is asked more often.
+func dueAt(probe *spec.Probe, kind ProbeKind, st *ProbeState, b *observe.BridgeReport, in *observe.Instance) time.Time {
 	first, period := firstAt(probe, in), probe.Period()
 	switch {
 	case st == nil && kind == Liveness:
 		return first.Add(spread(in.ID, kind, period))
 	case st == nil:
 		return first
-	case kind == Readiness && restartsServer(st.Bridge):
+	case kind == Readiness && (restartsServer(b) || restartsServer(st.Bridge)):
 		return st.AskedAt.Add(min(serverInterval, period))
 	case kind != Liveness && !st.Passed:
 		return st.AskedAt.Add(min(max(st.AskedAt.Sub(first)/4, leastProbeInterval), period))

@@ -28,7 +28,7 @@ type Observer interface {
 }
 
 // Actuator carries out what was decided. All methods may be called from many
-// goroutines. Start, Signal and Resolve may take long; the others do not.
+// goroutines. Start, Signal, Resolve and Dismiss may take long; the others do not.
 type Actuator interface {
 	// Start spawns one instance of the entry and returns it once the program
 	// has been executed (and, in a scope, is in it). The token becomes the
@@ -64,6 +64,9 @@ type Actuator interface {
 	Withdraw(agent spec.Key) error
 	// Published names the agents for which there is such a file.
 	Published() []spec.Key
+	// Dismiss removes what is kept in files of a workload that is forgotten. It may
+	// wait for the disk.
+	Dismiss(k spec.Key)
 	// BoundLogs says how much is kept of the output of each workload from now on.
 	// A workload that is not named keeps what it had. One of which nothing was ever
 	// said gets the default once all were named, and nothing is cut before: it may

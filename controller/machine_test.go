@@ -37,6 +37,8 @@ type machine struct {
 	lostAt  time.Time // when somebody deleted one of them
 	faults  []string
 	did     []string // what was done since the last call of done
+
+	dismissed []spec.Key
 }
 
 // simulated is a process of the machine.
@@ -293,6 +295,12 @@ func (m *machine) Withdraw(k spec.Key) error {
 	m.did = append(m.did, "withdraw "+k.String())
 	delete(m.configs, k)
 	return nil
+}
+
+func (m *machine) Dismiss(k spec.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dismissed = append(m.dismissed, k)
 }
 
 func (m *machine) Published() []spec.Key {

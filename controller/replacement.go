@@ -183,7 +183,7 @@ func (w *World) readinessUnknown(e *spec.Entry, h *KeyHistory, in *observe.Insta
 		st := h.probe(in.ID, kind)
 		switch {
 		case st == nil || st.Successes+st.Failures == 0:
-			return !w.Now.Before(dueAt(probe, kind, nil, in))
+			return !w.Now.Before(dueAt(probe, kind, nil, nil, in))
 		case st.Verdict != Passing:
 			return false
 		}

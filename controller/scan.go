@@ -150,7 +150,7 @@ func (l *loop) forget() {
 		}
 		if proven, _, _ := l.world.Desired.Absence(s.key, time.Now()); proven {
 			l.note(Forgotten{s.key})
-			l.forgetDeaths(s.key)
+			l.forgetFiles(s.key)
 		}
 	}
 }

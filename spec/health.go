@@ -119,7 +119,8 @@ type MCP struct {
 	// sharing: PerSession. Default 16.
 	MaxSessions int32 `json:"maxSessions,omitempty"`
 	// IdleTimeout is how long a session with a stdio server lives without a request
-	// and without a stream that is open. Default 30m.
+	// and without a stream that is open. Default 30m. With sharing: PerSession one whose
+	// client has hung up on its stream, as by a crash, lives for a minute.
 	IdleTimeout Duration `json:"idleTimeout,omitempty"`
 	// Auth says what the clients of a stdio server have to show. Default: nothing,
 	// and whoever can connect to 127.0.0.1 may use the server.

@@ -2,7 +2,9 @@ package bridge
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/proc-controller/proc-controller/mcp/rpc"
@@ -84,6 +86,7 @@ type pour struct {
 	prime   bool // the first one has only that
 	take    bool // it takes over from a connection that may have been lost
 	endless bool // it ends when the bridge does
+	hungUp  bool // set by pour: it was the client that has ended it
 }
 
 // pour writes a stream to a client until it ends, or one of the two has gone. It says
@@ -118,7 +121,12 @@ func (b *bridge) pour(w http.ResponseWriter, r *http.Request, p *pour) bool {
 		}
 		out = p.events(out, v)
 		_ = conn.SetWriteDeadline(time.Now().Add(b.lim.write)) // where it cannot be set there is none
-		if _, err := w.Write(out); err != nil || conn.Flush() != nil {
+		_, err := w.Write(out)
+		if err == nil {
+			err = conn.Flush()
+		}
+		if err != nil {
+			p.hungUp = !errors.Is(err, os.ErrDeadlineExceeded) // who does not read is still there
 			return true
 		}
 		if out, p.from = out[:0], v.next; cap(out) > keepBuffer {
@@ -137,6 +145,7 @@ func (b *bridge) pour(w http.ResponseWriter, r *http.Request, p *pour) bool {
 		case <-stopping:
 			return true
 		case <-r.Context().Done():
+			p.hungUp = true
 			return true
 		}
 	}

@@ -139,11 +139,18 @@ func (k *keeper) asked(p *peer, m rpc.Message) {
 		p.offer(rpc.Message{ID: m.ID, Result: json.RawMessage(emptyObject)})
 		return
 	}
-	if s := k.client(); s != nil && s.ask(p, m) {
+	if s := k.client(); s != nil && s.ask(p, m) || p.isOver() {
 		return
 	}
 	k.b.findings.unanswerable(m.Method)
 	p.offer(rpc.Errorf(rpc.CodeMethodNotFound, "no client of this server can be asked for %s", m.Method).Response(m.ID))
+}
+
+// ended tells the client that nobody waits for what it was asked.
+func (k *keeper) ended(p *peer) {
+	if s := k.client(); s != nil {
+		s.forsake(p.epitaph().Error(), func(q question) bool { return q.peer == p })
+	}
 }
 
 // client gives the session that a server of its own belongs to, or nil.

@@ -21,6 +21,7 @@
 // start.go: how it is greeted; process.go: how it ends). peer.go and hear.go are the
 // conversation with one process, audience.go and topics.go who hears what it says by
 // itself. http.go lets clients in, legacy.go and modern.go are the two eras,
-// sessions.go, session.go and request.go sessions and their requests, stream.go and answer.go what is sent back.
+// sessions.go, session.go, request.go and questions.go sessions, what they ask and what
+// they are asked, stream.go and answer.go what is sent back.
 // translate.go and inputs.go turn one era into the other.
 package bridge

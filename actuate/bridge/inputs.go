@@ -46,7 +46,7 @@ func (c *pending) again(former *call, result json.RawMessage) error {
 	answers := json.RawMessage(emptyObject)
 	for name, request := range rpc.Members(rpc.Get(result, "inputRequests")) {
 		method, _ := rpc.Text(rpc.Get(request, "method"))
-		answer, err := c.s.inquire(c.peer, method, rpc.Get(request, "params"))
+		answer, err := c.s.inquire(c, method, rpc.Get(request, "params"))
 		if err != nil {
 			return err
 		}
@@ -65,27 +65,32 @@ func (c *pending) again(former *call, result json.RawMessage) error {
 	if !waits {
 		return nil // it was cancelled meanwhile
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.s.b.lim.own)
-	defer cancel()
-	return c.peer.request(ctx, next, params)
+	return c.peer.pass(context.Background(), next, params, c.s.b.lim.own)
 }
 
-// inquire asks the client for something, and waits until it has answered, or the
-// session or the server has ended.
-func (s *session) inquire(p *peer, method string, params json.RawMessage) (json.RawMessage, error) {
+// inquire asks the client for something, and waits until it has answered, or nobody
+// waits for that any more.
+func (s *session) inquire(c *pending, method string, params json.RawMessage) (json.RawMessage, error) {
 	said := make(chan rpc.Message, 1)
 	m := rpc.Message{Method: method, Params: params}
-	if method == "" || !s.put(question{peer: p, said: said}, m) {
+	asked := method != "" && s.put(question{peer: c.peer, said: said, of: c}, m)
+	switch {
+	case !asked && c.peer.isOver():
+		return nil, c.peer.epitaph()
+	case !asked:
 		return nil, fmt.Errorf("the client cannot be asked for %q", method)
 	}
 	select {
-	case m := <-said:
-		if m.Error != nil {
+	case m, ok := <-said:
+		switch {
+		case !ok && c.peer.isOver():
+			return nil, c.peer.epitaph()
+		case !ok:
+			return nil, errForsaken
+		case m.Error != nil:
 			return nil, rpc.ParseError(m.Error)
 		}
 		return m.Result, nil
-	case <-p.over:
-		return nil, p.epitaph()
 	case <-s.over:
 		return nil, fmt.Errorf("the session has ended")
 	}

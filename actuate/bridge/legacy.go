@@ -42,7 +42,7 @@ func (b *bridge) post(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		return
 	}
-	defer s.leave()
+	defer s.leave(r, false)
 	if batch && s.version != batchVersion && s.version != "2024-11-05" {
 		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, "revision "+s.version+" has no batches")
 		return
@@ -71,6 +71,11 @@ func (b *bridge) first(w http.ResponseWriter, r *http.Request, all []rpc.Message
 		return
 	}
 	k, err := b.keeperFor(r.Context(), m.Params)
+	var failed *startError
+	if errors.As(err, &failed) && failed.refused != nil {
+		writeError(w, http.StatusOK, m.ID, failed.refused) // in its own words, as over a pipe
+		return
+	}
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
 		writeError(w, http.StatusServiceUnavailable, m.ID, asError(err))
@@ -113,7 +118,7 @@ func (b *bridge) session(w http.ResponseWriter, r *http.Request, id string) *ses
 		return nil
 	}
 	if v := r.Header.Get(headerVersion); v != "" && !isLegacy(v) {
-		s.leave()
+		s.leave(r, false)
 		refuse(w, http.StatusBadRequest, nil, rpc.CodeInvalidRequest, fmt.Sprintf("revision %q of MCP is not known in a session", v))
 		return nil
 	}
@@ -138,6 +143,11 @@ func (s *session) post(w http.ResponseWriter, r *http.Request, all []rpc.Message
 	}
 	st := s.stream(want)
 	defer s.unpost(st)
+	// A server that takes nothing holds up all of a batch no longer than one message.
+	ctx, cancel := context.WithTimeout(ctx, s.b.lim.patience+s.b.lim.own)
+	defer cancel()
+	brief, cancel := context.WithTimeout(ctx, s.b.lim.own)
+	defer cancel()
 	for i, m := range all {
 		switch {
 		case errs[i] != nil:
@@ -145,7 +155,7 @@ func (s *session) post(w http.ResponseWriter, r *http.Request, all []rpc.Message
 		case m.Request():
 			s.request(ctx, st, m)
 		default:
-			_ = s.take(ctx, m) // a batch has no place to say what went wrong with it
+			_ = s.take(brief, m) // a batch has no place to say what went wrong with it
 		}
 	}
 	passed()
@@ -157,7 +167,11 @@ func (s *session) tell(w http.ResponseWriter, ctx context.Context, all []rpc.Mes
 	ctx, cancel := context.WithTimeout(ctx, s.b.lim.own)
 	defer cancel()
 	for _, m := range all {
-		if err := s.take(ctx, m); err != nil {
+		err := s.take(ctx, m)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errDeaf
+		}
+		if err != nil {
 			writeError(w, http.StatusServiceUnavailable, nil, asError(err))
 			return
 		}
@@ -188,8 +202,8 @@ func (b *bridge) get(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		return
 	}
-	defer s.leave()
 	p := &pour{stream: s.get, from: s.get.unsent(), ids: true, endless: true}
+	defer func() { s.leave(r, p.endless && p.hungUp) }()
 	if last := r.Header.Get(headerEvent); last != "" {
 		st, number, ok := s.resumed(last)
 		if !ok {
@@ -214,7 +228,7 @@ func (b *bridge) delete(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		return
 	}
-	defer s.leave()
+	defer s.leave(r, false)
 	b.dismiss(s)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -45,6 +45,7 @@ type switches struct {
 	listless string
 	inOrder  bool
 	picky    bool
+	brittle  bool // it ends of what it does not know
 }
 
 func mark(file string) {
@@ -166,7 +167,11 @@ func (s *switches) handle(m testMessage) {
 		if s.picky && s.picks(m) {
 			return
 		}
-		s.write(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"switches","version":"1"},"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{},"tasks":{}}}}`, m.ID)
+		version := latestLegacy
+		if m.Params.ProtocolVersion == batchVersion {
+			version = batchVersion
+		}
+		s.write(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"`+version+`","serverInfo":{"name":"switches","version":"1"},"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{},"tasks":{}}}}`, m.ID)
 	case "notifications/initialized":
 		s.note("initialized")
 	case "notifications/cancelled":
@@ -190,6 +195,11 @@ func (s *switches) handle(m testMessage) {
 	case "tools/call":
 		s.call(m)
 	default:
+		s.mu.Lock()
+		if s.brittle {
+			os.Exit(7)
+		}
+		s.mu.Unlock()
 		if m.ID != nil {
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
 		}
@@ -198,12 +208,15 @@ func (s *switches) handle(m testMessage) {
 
 func (s *switches) picks(m testMessage) bool {
 	switch m.Params.ProtocolVersion {
-	case "refuse":
-		s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such revision"}}`, m.ID)
+	case "refuse", "refuse and end":
+		s.mu.Lock()
+		s.brittle = m.Params.ProtocolVersion != "refuse"
+		s.mu.Unlock()
+		s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such revision","data":{"supported":["2025-11-25"]}}}`, m.ID)
 	case "end":
 		os.Exit(7)
 	}
-	return m.Params.ProtocolVersion == "refuse" || m.Params.ProtocolVersion == "silent"
+	return strings.HasPrefix(m.Params.ProtocolVersion, "refuse") || m.Params.ProtocolVersion == "silent"
 }
 
 func (s *switches) answer(m testMessage, result string) {
@@ -276,6 +289,10 @@ func (s *switches) call(m testMessage) {
 	case "log":
 		s.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":"hello"}}`, a.Text)
 		s.text(m, a.Text)
+	case "asks": // and waits for no answer
+		for i := range a.N {
+			s.write(`{"jsonrpc":"2.0","id":"many%d","method":"sampling/createMessage","params":{"messages":[]}}`, i)
+		}
 	case "ask":
 		s.write(`{"jsonrpc":"2.0","id":"q1","method":%q,"params":{"messages":[]}}`, a.Text)
 		for range 1000 {

@@ -86,7 +86,7 @@ func (b *bridge) callModern(w http.ResponseWriter, r *http.Request, k *keeper, s
 			params, c.adapt = toLegacyParams(params), pr.toModern(m.Method)
 		}
 		at = p
-		return p.request(r.Context(), c, params)
+		return p.pass(r.Context(), c, params, b.lim.own)
 	})
 	if err != nil {
 		st.answered(&call{}, asError(err).Response(m.ID))

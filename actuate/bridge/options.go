@@ -17,7 +17,7 @@ type Options struct {
 	Sharing     spec.Sharing
 	Protocol    spec.Protocol
 	MaxSessions int           // server processes at a time with sharing PerSession
-	IdleTimeout time.Duration // after which a session without requests and streams ends
+	IdleTimeout time.Duration // after which a session without requests and streams ends at the latest
 	// TokenFile holds what clients have to show; "" for nothing. It is read again when
 	// it changes.
 	TokenFile string
@@ -50,6 +50,7 @@ type limits struct {
 	calls       int           // requests of one session that wait for an answer
 	sessions    int           // with sharing Shared
 	unused      time.Duration // after which one has to make room for a new one
+	left        time.Duration // after which one with a server of its own ends whose client has hung up
 	streamCount int           // messages that a stream keeps
 	streamBytes int           // bytes that a stream keeps, beside its last message
 	streams     int           // streams of one session that can be resumed
@@ -68,7 +69,7 @@ type limits struct {
 func defaultLimits() limits {
 	return limits{
 		line: 16 << 20, body: 8 << 20, bodies: 64 << 20, requests: 4096, conns: 4096,
-		calls: 1024, sessions: 1024, unused: time.Minute, streamCount: 1024, streamBytes: 4 << 20, streams: 32,
+		calls: 1024, sessions: 1024, unused: time.Minute, left: time.Minute, streamCount: 1024, streamBytes: 4 << 20, streams: 32,
 		listeners: 1024, outbox: 32 << 20,
 		greet: 5 * time.Minute, regreet: 2 * time.Minute, busy: 10 * time.Minute, patience: 30 * time.Second, own: 30 * time.Second,
 		quiet: 5 * time.Second, beat: 25 * time.Second, write: 30 * time.Second,

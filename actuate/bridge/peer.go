@@ -42,6 +42,9 @@ type peer struct {
 type audience interface {
 	notified(p *peer, m rpc.Message)
 	asked(p *peer, m rpc.Message)
+	// ended is told that nothing more comes, before those who wait for an answer are:
+	// nor does the server wait for one.
+	ended(p *peer)
 }
 
 // call is a request that a server was asked.
@@ -121,6 +124,7 @@ func (p *peer) finish(why error) {
 	p.calls = nil
 	p.mu.Unlock()
 	p.out.close()
+	p.hears.ended(p)
 	for _, c := range calls {
 		if !c.given {
 			e := rpc.Errorf(rpc.CodeServer, "%s while it worked on this: it is not known how far it came", why)

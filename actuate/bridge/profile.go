@@ -67,7 +67,7 @@ func (h hello) meta(params json.RawMessage, level string) json.RawMessage {
 // other era.
 type refusedError struct {
 	method string
-	err    error
+	err    *rpc.Error
 }
 
 func (e *refusedError) Error() string {

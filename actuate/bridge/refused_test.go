@@ -19,8 +19,12 @@ func helloOf(revision string) string { return strings.Replace(initBody, "2025-11
 func TestRefusedSession(t *testing.T) {
 	g := start(t, "picky", func(o *Options, _ *limits) { o.Sharing = spec.SharingPerSession })
 	eventually(t, func() string { return g.report().Problem })
-	if a := g.request("POST", helloOf("refuse")); a.status != 503 || !strings.Contains(a.message(), "no such revision") {
+	const said = `{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no such revision","data":{"supported":["2025-11-25"]}}}`
+	if a := g.request("POST", helloOf("refuse")); a.status != 200 || a.message() != said || a.header.Get("Mcp-Session-Id") != "" {
 		t.Errorf("refused: %d %s", a.status, a.message())
+	}
+	if a := g.request("POST", helloOf("refuse and end")); a.status != 200 || a.message() != said {
+		t.Errorf("refused by one that ends of the next greeting: %d %s", a.status, a.message())
 	}
 	if r := g.report(); r.Problem != "" {
 		t.Errorf("after a refused session: %s", r.Problem)

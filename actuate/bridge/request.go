@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/spec"
@@ -17,12 +18,14 @@ func (c *pending) answered(call *call, m rpc.Message) {
 		return
 	}
 	c.s.mu.Lock()
-	key := rpc.KeyOf(call.id)
-	if c.s.calls[key] == c {
-		delete(c.s.calls, key)
+	waits := c.s.waitsLocked(c)
+	if waits {
+		delete(c.s.calls, rpc.KeyOf(call.id))
 	}
 	c.s.mu.Unlock()
-	c.stream.answered(call, m)
+	if waits { // else it was cancelled, which is an answer, too
+		c.stream.answered(call, m)
+	}
 }
 
 func (c *pending) progressed(call *call, m rpc.Message) { c.stream.progressed(call, m) }
@@ -111,15 +114,24 @@ func (s *session) forward(ctx context.Context, c *pending, params json.RawMessag
 			c.params = bytes.Clone(params)
 		}
 		s.mu.Unlock()
-		ctx, cancel := context.WithTimeout(ctx, s.b.lim.own)
-		defer cancel()
-		err := p.request(ctx, c.call, params)
-		if errors.Is(err, context.DeadlineExceeded) {
-			return errors.New("the server does not read its input: this was not sent to it")
-		}
-		return err
+		return p.pass(ctx, c.call, params, s.b.lim.own)
 	})
 }
+
+// pass is request for one of a client, which is told if the server does not read its
+// input within a time.
+func (p *peer) pass(ctx context.Context, c *call, params json.RawMessage, within time.Duration) error {
+	waits, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err := p.request(waits, c, params)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errDeaf
+	}
+	return err
+}
+
+// errDeaf says that something was not sent.
+var errDeaf = errors.New("the server does not read its input: this was not sent to it")
 
 // submit does something with the server that answers, and again with the next one if
 // it has ended before it could be done.
@@ -179,6 +191,7 @@ func (s *session) cancel(params json.RawMessage) {
 	s.mu.Unlock()
 	if p != nil && (asking || p.giveUp(at, rpc.Get(params, "reason"))) {
 		c.fail(rpc.Errorf(rpc.CodeServer, "the request was cancelled"))
+		s.forsake(errForsaken.Error(), func(q question) bool { return q.of == c })
 	}
 }
 

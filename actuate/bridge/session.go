@@ -2,8 +2,8 @@ package bridge
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,6 +34,7 @@ type session struct {
 	question  int64 // number that was given to one
 	busy      int   // requests of HTTP that are being served
 	used      time.Time
+	left      bool // the client has hung up on get, and nothing has come since
 	closed    bool
 	over      chan struct{} // closed with it
 }
@@ -50,16 +51,6 @@ type pending struct {
 	asking bool // the client is being asked; guarded by the session, as call is then
 }
 
-// question is a request of the server that its client was asked.
-type question struct {
-	peer *peer
-	id   json.RawMessage  // the server's
-	said chan rpc.Message // who waits for the answer, if that is not the server itself
-}
-
-// maxQuestions bounds what a server may ask at a time.
-const maxQuestions = 256
-
 func newSession(b *bridge, k *keeper, id, version string) *session {
 	s := &session{
 		b: b, k: k, id: id, version: version, get: newStream("0", -1, b.lim), used: time.Now(),
@@ -75,13 +66,17 @@ func (s *session) enter() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy++
+	s.left = false
 }
 
-func (s *session) leave() {
+// leave is told whether the client has hung up on the stream of the session. One that
+// is there at the end of another request does without that stream.
+func (s *session) leave(r *http.Request, hungUp bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy--
 	s.used = time.Now()
+	s.left = hungUp || s.left && r.Context().Err() != nil
 }
 
 // idle says since when nobody has used the session; false while somebody does. A
@@ -90,6 +85,19 @@ func (s *session) idle() (since time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used, s.busy == 0
+}
+
+// patience is how long the session lives without being used. A client that has had a
+// stream and then no connection at all has most likely crashed: a server of its own does
+// not wait for it as long as for one that never had a stream, which may be there between
+// two calls.
+func (s *session) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left && !s.k.several {
+		return min(s.b.lim.left, s.b.o.IdleTimeout)
+	}
+	return s.b.o.IdleTimeout
 }
 
 // close ends the session: what it waits for is given up, and the server is told that
@@ -228,55 +236,4 @@ func (s *session) event(e *event) {
 	default:
 		s.get.put(e.bytes())
 	}
-}
-
-// withdrawnLocked passes on that the server does not wait for an answer any more.
-func (s *session) withdrawnLocked(e *event) {
-	id := rpc.KeyOf(rpc.Get(e.params, "requestId"))
-	for n, q := range s.questions {
-		if q.peer == e.from && rpc.KeyOf(q.id) == id {
-			delete(s.questions, n)
-			params := rpc.Set(e.params, rpc.NumberID(n), "requestId")
-			s.relateLocked(rpc.Message{Method: noteCancelled, Params: params}.Bytes())
-			return
-		}
-	}
-}
-
-// ask passes a request of the server to the client, under a number of the session: the
-// server may be replaced, and the next one would begin to count anew.
-func (s *session) ask(p *peer, m rpc.Message) bool {
-	return s.put(question{peer: p, id: bytes.Clone(m.ID)}, m)
-}
-
-func (s *session) put(q question, m rpc.Message) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || len(s.questions) >= maxQuestions {
-		return false
-	}
-	s.question++
-	s.questions[s.question] = q
-	m.ID = rpc.NumberID(s.question)
-	s.relateLocked(m.Bytes())
-	return true
-}
-
-// reply brings an answer of the client to the server that has asked. One that nobody
-// waits for is dropped.
-func (s *session) reply(ctx context.Context, m rpc.Message) error {
-	n, ok := rpc.Number(m.ID)
-	s.mu.Lock()
-	q, known := s.questions[n]
-	delete(s.questions, n)
-	s.mu.Unlock()
-	if !ok || !known {
-		return nil
-	}
-	if q.said != nil {
-		q.said <- m // it has room
-		return nil
-	}
-	m.ID = q.id
-	return q.peer.send(ctx, m)
 }

@@ -101,7 +101,7 @@ func (b *bridge) roomLocked() error {
 
 // sweep ends sessions that nobody uses any more, until ctx ends.
 func (b *bridge) sweep(ctx context.Context) {
-	ticker := time.NewTicker(max(min(b.o.IdleTimeout/4, time.Minute), 10*time.Millisecond))
+	ticker := time.NewTicker(max(min(b.o.IdleTimeout/4, b.lim.left/4), 10*time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
@@ -117,7 +117,7 @@ func (b *bridge) sweepOnce(now time.Time) {
 	b.mu.Lock()
 	var idle []*session
 	for _, s := range b.sessions {
-		if since, ok := s.idle(); ok && now.Sub(since) >= b.o.IdleTimeout {
+		if since, ok := s.idle(); ok && now.Sub(since) >= s.patience() {
 			idle = append(idle, s)
 			delete(b.sessions, s.id) // at once, so that nobody enters it any more
 		}

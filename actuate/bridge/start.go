@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -19,6 +20,8 @@ type startError struct {
 	// client says that the server is well, as far as is known: it has refused what its
 	// client said, or nobody waited for it any more.
 	client bool
+	// refused is what the server has answered to being greeted; nil if it did not.
+	refused *rpc.Error
 }
 
 func (e *startError) Error() string { return "the server did not start: " + e.reason }
@@ -58,6 +61,10 @@ func (k *keeper) startIn(ctx context.Context, deadline time.Duration, era spec.E
 	if errors.As(err, &refused) && len(rest) > 0 {
 		first := refused
 		if pr, err = greet(ctx, p, k.hello, rest[0]); err != nil {
+			var second *refusedError
+			if errors.As(err, &second) && second.method == methodInitialize {
+				refused = second // that is what a client of a session has asked
+			}
 			err = fmt.Errorf("%w; and %w", first, err)
 		}
 	}
@@ -66,10 +73,14 @@ func (k *keeper) startIn(ctx context.Context, deadline time.Duration, era spec.E
 		k.b.era.learned(pr.era)
 		return p, pr, nil
 	}
-	failed := &startError{reason: err.Error(), client: errors.As(err, &refused) || errors.Is(err, context.Canceled)}
+	failed := &startError{reason: err.Error(), client: refused != nil || errors.Is(err, context.Canceled)}
+	if refused != nil {
+		failed.refused = refused.err
+	}
 	select {
 	case <-proc.ended:
-		failed.end, failed.client = &proc.end, errors.Is(err, context.Canceled)
+		// A server that has refused a client may end of the greeting that came after.
+		failed.end, failed.client = &proc.end, errors.Is(err, context.Canceled) || refused != nil && refused.method == methodInitialize
 		failed.reason = fmt.Sprintf("%s (%s)", err, proc.end)
 	default:
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -32,6 +34,10 @@ const (
 // of somebody at a keyboard, cuts it short.
 func bridgeServer(args []string, std streams) int {
 	o, err := actuate.ParseBridge(args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = io.WriteString(std.out, actuate.BridgeUsage()) // a reader who has gone needs none
+		return exitDone
+	}
 	if err != nil {
 		std.say(err)
 		return exitUsage

@@ -223,7 +223,10 @@ func (x *export) one(ctx context.Context, c *clients.Client, state string, told 
 			return false, err
 		}
 		x.tell(c, f, done, entries, told)
-		return f.differs(done), f.diff(x.std.out, done)
+		if err = f.diff(x.std.out, done); err == nil && f.differs(done) {
+			err = f.changeable()
+		}
+		return f.differs(done), err
 	}
 	done, err := f.apply(ctx, change)
 	if err != nil {

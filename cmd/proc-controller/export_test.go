@@ -122,6 +122,35 @@ func TestExportAfterAnInterruption(t *testing.T) {
 	}
 }
 
+// What is read-only stays as it is, and nothing is kept of the attempt.
+func TestExportWritesOverNothingReadOnly(t *testing.T) {
+	f := cursorFile(t)
+	before := read(t, f.path)
+	if err := os.Chmod(f.path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.apply(context.Background(), told(f, "http://127.0.0.1:1/mcp"))
+	if err == nil || !strings.HasSuffix(err.Error(), "chmod u+w "+f.path) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if got := read(t, f.path); got != before {
+		t.Errorf("it has become %q", got)
+	}
+	for _, path := range []string{f.path + backupSuffix, f.recordPath()} {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is there", path)
+		}
+	}
+	if err := os.Chmod(f.path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	becomes(t, f, told(f, "http://127.0.0.1:1/mcp"), clients.Added)
+	if err := os.Chmod(f.path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	becomes(t, f, told(f, "http://127.0.0.1:1/mcp"), clients.Same)
+}
+
 func recordOf(t *testing.T, f *clientFile) *clients.Record {
 	t.Helper()
 	r, err := readRecord(f.recordPath())

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -85,9 +86,10 @@ func (f *clientFile) load() (err error) {
 	return err
 }
 
-// readClientFile reads a file; of one that is not there it gives nothing.
+// readClientFile reads a file; of one that is not there it gives nothing. It does not
+// wait for a writer of what is a pipe.
 func readClientFile(path string) ([]byte, fs.FileInfo, error) {
-	r, err := os.Open(path)
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -173,6 +175,9 @@ func (f *clientFile) apply(ctx context.Context, change changing) (*clients.Chang
 	if !f.differs(done) {
 		return done, f.keep(done.Record)
 	}
+	if err := f.changeable(); err != nil {
+		return nil, err
+	}
 	if len(f.record.Entries) == 0 {
 		if err := f.prepare(done.Record); err != nil {
 			return nil, err
@@ -185,6 +190,17 @@ func (f *clientFile) apply(ctx context.Context, change changing) (*clients.Chang
 		return nil, fmt.Errorf("cannot write %s: %w", f.path, cause(err))
 	}
 	return done, f.keep(done.Record)
+}
+
+// changeable says whether the file that is there may be changed.
+func (f *clientFile) changeable() error {
+	if f.info == nil {
+		return nil
+	}
+	if err := store.Changeable(f.target, f.info); err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.path, err)
+	}
+	return nil
 }
 
 // prepare comes before the first write: the file as it is goes into a backup. For a
@@ -258,9 +274,9 @@ func (f *clientFile) keep(r *clients.Record) error {
 
 // dropBackup removes the backup if nothing would be lost with it.
 func (f *clientFile) dropBackup() error {
-	backup, err := os.ReadFile(f.path + backupSuffix)
+	backup, former, err := readClientFile(f.path + backupSuffix)
 	now, info, errNow := readClientFile(f.target)
-	if err != nil || errNow != nil || info == nil || !bytes.Equal(backup, now) {
+	if err != nil || errNow != nil || former == nil || info == nil || !bytes.Equal(backup, now) {
 		return nil
 	}
 	if err := os.Remove(f.path + backupSuffix); err != nil {

@@ -70,12 +70,14 @@ func matches(want, key spec.Key) bool {
 func notFound(k spec.Key, all []api.Object) error { return noSuch(k, keysOf(all)) }
 
 // noSuch names the workload of the same name and another kind, or one of the same
-// kind and a name that is near.
+// kind and a name that is near. It may be among all by now: then it has come since it
+// was asked for.
 func noSuch(k spec.Key, all []spec.Key) error {
 	var names []string
 	suggestion := ""
 	for _, o := range all {
 		switch {
+		case o == k:
 		case o.Kind == k.Kind:
 			names = append(names, o.Name)
 		case o.Name == k.Name:

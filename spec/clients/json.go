@@ -19,6 +19,12 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func parseJSON(data []byte) (*node, error) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	v, err := hujson.Parse(data)
+	if err != nil && !bytes.HasSuffix(data, []byte("\n")) {
+		// A comment may end with the file, too. Only what comes behind it all moves.
+		if ended, again := hujson.Parse(append(bytes.Clone(data), '\n')); again == nil {
+			v, err = ended, nil
+		}
+	}
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}

@@ -58,9 +58,15 @@ func clientOf(sample string) *Client {
 }
 
 // variants are a text as it is, and as other programs would have written it.
-func variants(data []byte) map[string][]byte {
+func variants(sample string, data []byte) map[string][]byte {
 	dos := bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
+	remark := " # not: \"a line\""
+	if filepath.Ext(sample) == ".json" {
+		remark = " // not: \"a line\""
+	}
 	return map[string][]byte{
+		"a comment at its end": slices.Concat(bytes.TrimRight(data, "\n"), []byte(remark)),
+
 		"as it is":         data,
 		"Windows":          dos,
 		"mark":             slices.Concat(byteOrderMark, dos),
@@ -98,7 +104,7 @@ func TestMerge(t *testing.T) {
 		t.Run(sample, func(t *testing.T) {
 			ch := merged(t, c, data, &Record{}, c.entries(false))
 			golden(t, "testdata/merged/"+sample, ch.Text)
-			for name, text := range variants(data) {
+			for name, text := range variants(sample, data) {
 				for _, door := range []bool{false, true} {
 					ch := merged(t, c, text, &Record{}, c.entries(door))
 					if back := stripped(t, c, ch); !bytes.Equal(back.Text, text) || len(back.Record.Entries)+len(back.Record.Containers) > 0 {

@@ -218,6 +218,21 @@ func TestModeAndLinksAreKept(t *testing.T) {
 	}
 }
 
+// What is read-only is not written over, though it could be replaced.
+func TestReadOnlyFilesAreKept(t *testing.T) {
+	files := map[string]string{"a.yaml": agent("a"), "b.yaml": agent("b")}
+	dir := directory(t, files)
+	path := filepath.Join(dir, "b.yaml")
+	if err := os.Chmod(path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	err := put(t, dir, agent("a", "  replicas: 2\n"), agent("b", "  replicas: 2\n"))
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot write "+path+": it is read-only") || !strings.HasSuffix(err.Error(), "chmod u+w "+path) {
+		t.Errorf("error = %v", err)
+	}
+	holds(t, dir, files)
+}
+
 func TestLinkedDirectory(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": agent("a")})
 	link := filepath.Join(t.TempDir(), "link")

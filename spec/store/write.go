@@ -53,6 +53,9 @@ func (c *Content) target(f *File) (string, error) {
 	if rel, err := filepath.Rel(c.real, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return "", fmt.Errorf("cannot write %s: it is a link to %s, which lies outside of the directory: change that file", f.Path, real)
 	}
+	if err := Changeable(real, f.info); err != nil {
+		return "", fmt.Errorf("cannot write %s: %w", f.Path, err)
+	}
 	return real, f.unchanged(real)
 }
 
