@@ -14,7 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/spec"
 )
 

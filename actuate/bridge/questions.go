@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 )
 
 // question is a request of the server that its client was asked. Who takes it out of

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/proc-controller/proc-controller/actuate/bridge/rpc"
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
