@@ -70,7 +70,7 @@ func bridgeFlags(o *bridge.Options, signal *string) *flag.FlagSet {
 	f.DurationVar(&o.IdleTimeout, "idle-timeout", 0, "`TIME` that an unused session lives")
 	f.StringVar(&o.TokenFile, "token-file", "", "`FILE` with the token that clients have to show")
 	f.DurationVar((*time.Duration)(&o.Backoff.Initial), "backoff-initial", 0, "`TIME` before a server that crashes again is started")
-	f.DurationVar((*time.Duration)(&o.Backoff.Max), "backoff-max", 0, "most `TIME` before a start")
+	f.DurationVar((*time.Duration)(&o.Backoff.Max), "backoff-max", 5*time.Minute, "most `TIME` before a start")
 	f.Float64Var(&o.Backoff.Factor, "backoff-factor", 1, "that time grows by `FACTOR` with each crash")
 	f.DurationVar((*time.Duration)(&o.Backoff.ResetAfter), "backoff-reset-after", 0, "`TIME` of running after which it is small again")
 	f.DurationVar(&o.Grace, "grace", 0, "`TIME` that a stop may take")

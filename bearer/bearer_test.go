@@ -127,6 +127,27 @@ func TestWatched(t *testing.T) {
 	step("open to others", "the-third-of-them", false, "chmod o=")
 	write(t, path, "the-third-of-them\n", 0o600)
 	step("closed again", "the-third-of-them", true, "")
+	for _, c := range []struct {
+		mode fs.FileMode
+		want bool
+		says string
+	}{{0o604, false, "chmod o="}, {0o600, true, ""}} {
+		if err := os.Chmod(path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		step("chmod "+c.mode.String(), "the-third-of-them", c.want, c.says)
+	}
+	// Another file in its place, of the same size and of the same time.
+	fi, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path+".new", "fourth--of--them-\n", 0o600)
+	if err := errors.Join(os.Chtimes(path+".new", fi.ModTime(), fi.ModTime()), os.Rename(path+".new", path)); err != nil {
+		t.Fatal(err)
+	}
+	step("exchanged", "the-third-of-them", false, "")
+	step("exchanged", "fourth--of--them-", true, "")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

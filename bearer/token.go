@@ -18,9 +18,9 @@ func TokenOf(text string) Token {
 	return Token{sum: sha256.Sum256([]byte(text)), known: text != ""}
 }
 
-// Is says whether shown is the token. How long that takes says nothing about how much
+// is says whether shown is the token. How long that takes says nothing about how much
 // of it is right: the sums are compared.
-func (t Token) Is(shown string) bool {
+func (t Token) is(shown string) bool {
 	sum := sha256.Sum256([]byte(shown))
 	return subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1 && t.known
 }
@@ -28,7 +28,7 @@ func (t Token) Is(shown string) bool {
 // ShownBy says whether a request shows the token.
 func (t Token) ShownBy(r *http.Request) bool {
 	credentials, ok := Credentials(r)
-	return ok && t.Is(credentials)
+	return ok && t.is(credentials)
 }
 
 // Credentials are what a request shows in its header Authorization, "" for nothing;

@@ -8,20 +8,16 @@ import (
 )
 
 // Watched is a token file that may change: it is looked at for each request, and read
-// again when its size or its time is another. It may be used concurrently.
+// again when it is another one, or its size, its time or who may read it has changed.
+// It may be used concurrently.
 type Watched struct {
 	path    string
 	trouble func(error)
 
 	mu    sync.Mutex
-	token Token // the zero one where the file cannot be used
-	stamp stamp // of the file that token is from
+	token Token       // the zero one where the file cannot be used
+	from  fs.FileInfo // of the file that token is from; nil where that is not known
 	said  string
-}
-
-// stamp tells one content of a file from the next.
-type stamp struct {
-	size, modified int64 // bytes; nanoseconds since 1970
 }
 
 // Watch gives the file at path, which has to be as ClosedToOthers wants it. Trouble is
@@ -39,21 +35,18 @@ func (w *Watched) ShownBy(r *http.Request) bool { return w.now().ShownBy(r) }
 func (w *Watched) now() Token {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := stampOf(os.Stat(w.path)) // before it is read: what changes meanwhile is seen next time
-	if w.token.known && now == w.stamp {
+	fi, err := os.Stat(w.path) // before it is read: what changes meanwhile is seen next time
+	if w.token.known && err == nil && unchanged(w.from, fi) {
 		return w.token
 	}
-	text, err := ReadFile(w.path, ClosedToOthers)
-	w.token, w.stamp = TokenOf(text), now
-	w.sayLocked(err)
+	text, unusable := ReadFile(w.path, ClosedToOthers)
+	w.token, w.from = TokenOf(text), fi
+	w.sayLocked(unusable)
 	return w.token
 }
 
-func stampOf(fi fs.FileInfo, err error) stamp {
-	if err != nil {
-		return stamp{}
-	}
-	return stamp{fi.Size(), fi.ModTime().UnixNano()}
+func unchanged(was, is fs.FileInfo) bool {
+	return was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.Mode() == is.Mode() && was.ModTime().Equal(is.ModTime())
 }
 
 func (w *Watched) sayLocked(err error) {

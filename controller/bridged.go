@@ -61,11 +61,14 @@ func (w *World) serverAway(readiness *spec.Probe, b *observe.BridgeReport) Reaso
 	switch {
 	case nextServer(b).After(w.Now):
 		return Reason{Reason: spec.ReasonBackOff, Detail: b.Problem, Until: b.NextStart}
-	case readiness != nil && restartsServer(b): // it is asked for, and brings the next report soon
+	case asksBridge(readiness) && restartsServer(b): // it is asked soon, and brings the next report
 		return Reason{Reason: spec.ReasonProbeFailed, Detail: b.Problem}
 	}
 	return Reason{}
 }
+
+// asksBridge says that a probe brings reports of a bridge.
+func asksBridge(p *spec.Probe) bool { return p != nil && p.MCP.IsStdio() }
 
 // serverInterval is how often a bridge is asked whether its server is back.
 const serverInterval = time.Second

@@ -191,6 +191,26 @@ func TestTheNewestReportOfABridgeCounts(t *testing.T) {
 	}
 }
 
+// A readiness probe that does not ask the bridge brings no report of it: what the other
+// has told is over once the server is due.
+func TestReadinessThatAsksNoBridge(t *testing.T) {
+	e := entry(files, "a", overStdio, func(s *spec.Spec) { s.ReadinessProbe.MCP = nil })
+	in, away := bridged("a"), crashed(t0.Add(4*time.Second), 1)
+	w := world(wants(e), runs(in), happened(begun(in)), happened(reported(in, Readiness, "", nil, t0.Add(-20*time.Second))...),
+		happened(reported(in, Readiness, "", nil, t0.Add(-time.Second))...), happened(reported(in, Liveness, "", away, t0)...))
+	w.Observed.Listeners = map[uint16]observe.Listener{80: {Listening: true, Holders: []observe.Ident{in.Main.Ident}, At: t0}}
+	for at, want := range map[time.Duration]spec.Reason{0: spec.ReasonBackOff, 5 * time.Second: spec.ReasonRunning} {
+		w.Now = t0.Add(at)
+		if c := conditionOf(Report(w, Decide(w))[files], spec.CondAvailable); c.Reason != want {
+			t.Errorf("after %v Available is %+v, want %s", at, c, want)
+		}
+	}
+	h := w.History.Of(files)
+	if due := dueAt(e.Object.Spec.ReadinessProbe, Readiness, h.probe(in.ID, Readiness), h.bridge(in.ID), in); due.Equal(t0.Add(serverInterval - time.Second)) {
+		t.Error("it is asked more often")
+	}
+}
+
 // A liveness probe that finds the server about to be started again, or at work, would
 // restart the bridge, and every session with it, for nothing.
 func TestABridgeThatRestartsItsServerIsAlive(t *testing.T) {

@@ -284,7 +284,7 @@ func dueAt(probe *spec.Probe, kind ProbeKind, st *ProbeState, b *observe.BridgeR
 		return first.Add(spread(in.ID, kind, period))
 	case st == nil:
 		return first
-	case kind == Readiness && (restartsServer(b) || restartsServer(st.Bridge)):
+	case kind == Readiness && asksBridge(probe) && (restartsServer(b) || restartsServer(st.Bridge)):
 		return st.AskedAt.Add(min(serverInterval, period))
 	case kind != Liveness && !st.Passed:
 		return st.AskedAt.Add(min(max(st.AskedAt.Sub(first)/4, leastProbeInterval), period))

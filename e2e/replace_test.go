@@ -228,7 +228,9 @@ func TestBlueGreenAcrossACrash(t *testing.T) {
 		r.write("a.yaml", manifest("MCPServer", "a", fmt.Sprintf(
 			"command: [sh, -c, 'until [ -e %s ]; do sleep 0.1; done; exec %s']\nenv: [{name: %s, value: listen}, {name: TRY, value: '%d'}]\nports: [{name: http, port: 0}]\n"+
 				"strategy: {type: BlueGreen, progressDeadlineSeconds: 600}\n%s", gate, os.Args[0], payloadVariable, try, keep)))
-		o := r.until("mcp/a", "has another one beside", func(o object) bool { return both(o) && o.Status.Instances[1].PID != former })
+		o := r.until("mcp/a", "has another one beside", func(o object) bool {
+			return both(o) && o.Status.Instances[1].PID > 0 && o.Status.Instances[1].PID != former
+		})
 		if next = o.Status.Instances[1]; !r.late(next) { // only the ledger would know a late one
 			break
 		}

@@ -120,7 +120,7 @@ type MCP struct {
 	MaxSessions int32 `json:"maxSessions,omitempty"`
 	// IdleTimeout is how long a session with a stdio server lives without a request
 	// and without a stream that is open. Default 30m. With sharing: PerSession one whose
-	// client has hung up on its stream, as by a crash, lives for a minute.
+	// client has hung up on its stream, as by a crash, lives for about a minute.
 	IdleTimeout Duration `json:"idleTimeout,omitempty"`
 	// Auth says what the clients of a stdio server have to show. Default: nothing,
 	// and whoever can connect to 127.0.0.1 may use the server.

@@ -40,7 +40,7 @@ func (c *client) hungUp(l *listening) {
 // be there.
 func TestClientCrashes(t *testing.T) {
 	g := start(t, "", func(o *Options, lim *limits) {
-		o.Sharing, lim.left = spec.SharingPerSession, 100*time.Millisecond
+		o.Sharing, o.IdleTimeout, lim.left = spec.SharingPerSession, 10*time.Hour, time.Hour
 		lim.quiet = 10 * time.Millisecond
 	})
 	eventually(t, func() string { return g.report().Problem })
@@ -53,6 +53,7 @@ func TestClientCrashes(t *testing.T) {
 	call := crashed.listen("POST", callBody("1", "never", "", 0), "Mcp-Session-Id", crashed.session)
 	call.close()
 	crashed.hungUp(l)
+	g.b.sweepOnce(time.Now().Add(2 * time.Hour))
 	eventually(t, func() string {
 		if r := g.report(); r.Sessions > 3 || r.Servers > 3 {
 			return fmt.Sprintf("%d sessions, %d servers", r.Sessions, r.Servers)

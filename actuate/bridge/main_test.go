@@ -46,6 +46,7 @@ type switches struct {
 	inOrder  bool
 	picky    bool
 	brittle  bool // it ends of what it does not know
+	mute     bool // it says nothing to that
 }
 
 func mark(file string) {
@@ -199,8 +200,9 @@ func (s *switches) handle(m testMessage) {
 		if s.brittle {
 			os.Exit(7)
 		}
+		mute := s.mute
 		s.mu.Unlock()
-		if m.ID != nil {
+		if m.ID != nil && !mute {
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
 		}
 	}
@@ -208,9 +210,10 @@ func (s *switches) handle(m testMessage) {
 
 func (s *switches) picks(m testMessage) bool {
 	switch m.Params.ProtocolVersion {
-	case "refuse", "refuse and end":
+	case "refuse", "refuse and end", "refuse and say no more":
 		s.mu.Lock()
-		s.brittle = m.Params.ProtocolVersion != "refuse"
+		s.brittle = m.Params.ProtocolVersion == "refuse and end"
+		s.mute = m.Params.ProtocolVersion == "refuse and say no more"
 		s.mu.Unlock()
 		s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such revision","data":{"supported":["2025-11-25"]}}}`, m.ID)
 	case "end":

@@ -27,11 +27,13 @@ type hello struct {
 	params       json.RawMessage // of initialize
 	capabilities json.RawMessage
 	client       json.RawMessage
+	own          bool // the bridge itself
 }
 
 // ownHello greets as the bridge itself: no capabilities, so that nothing is asked back.
 func ownHello() hello {
 	h := hello{
+		own:          true,
 		capabilities: json.RawMessage(emptyObject),
 		client:       json.RawMessage(`{"name":"` + clientName + `","version":"` + clientVersion + `"}`),
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/proc-controller/proc-controller/mcp/rpc"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -77,4 +79,42 @@ func TestFailedSession(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// TestRefusedByOneThatSaysNoMore: who is refused is told so, also where the server does
+// not answer the greeting of the other era.
+func TestRefusedByOneThatSaysNoMore(t *testing.T) {
+	g := start(t, "picky", func(o *Options, lim *limits) {
+		o.Sharing, lim.greet, lim.own = spec.SharingPerSession, time.Hour, time.Second
+	})
+	eventually(t, func() string { return g.report().Problem })
+	if a := g.request("POST", helloOf("refuse and say no more")); a.status != 200 || !strings.Contains(a.message(), "no such revision") {
+		t.Errorf("%d %s", a.status, a.message())
+	}
+	if r := g.report(); r.Problem != "" {
+		t.Errorf("after a refused session: %s", r.Problem)
+	}
+}
+
+// TestWhichRefusalIsTold: that there is no such method is the least telling of all.
+func TestWhichRefusalIsTold(t *testing.T) {
+	refusal := func(method string, code int) *refusedError {
+		return &refusedError{method: method, err: rpc.Errorf(code, "no")}
+	}
+	discover, initialize := refusal(methodDiscover, rpc.CodeMissingCapability), refusal(methodInitialize, rpc.CodeInvalidParams)
+	unknown := refusal(methodInitialize, rpc.CodeMethodNotFound)
+	for _, tt := range []struct {
+		first *refusedError
+		next  error
+		want  *refusedError
+	}{
+		{discover, initialize, initialize},
+		{discover, unknown, discover},
+		{initialize, refusal(methodDiscover, rpc.CodeMethodNotFound), initialize},
+		{initialize, context.DeadlineExceeded, initialize},
+	} {
+		if got := tt.first.orRather(tt.next); got != tt.want {
+			t.Errorf("of %v and %v: %v", tt.first, tt.next, got)
+		}
+	}
 }

@@ -60,11 +60,8 @@ func (k *keeper) startIn(ctx context.Context, deadline time.Duration, era spec.E
 	var refused *refusedError
 	if errors.As(err, &refused) && len(rest) > 0 {
 		first := refused
-		if pr, err = greet(ctx, p, k.hello, rest[0]); err != nil {
-			var second *refusedError
-			if errors.As(err, &second) && second.method == methodInitialize {
-				refused = second // that is what a client of a session has asked
-			}
+		if pr, err = k.greetAlso(ctx, p, rest[0]); err != nil {
+			refused = first.orRather(err)
 			err = fmt.Errorf("%w; and %w", first, err)
 		}
 	}
@@ -73,19 +70,38 @@ func (k *keeper) startIn(ctx context.Context, deadline time.Duration, era spec.E
 		k.b.era.learned(pr.era)
 		return p, pr, nil
 	}
-	failed := &startError{reason: err.Error(), client: refused != nil || errors.Is(err, context.Canceled)}
+	failed := &startError{reason: err.Error(), client: refused != nil && !k.hello.own || errors.Is(err, context.Canceled)}
 	if refused != nil {
 		failed.refused = refused.err
 	}
 	select {
 	case <-proc.ended:
 		// A server that has refused a client may end of the greeting that came after.
-		failed.end, failed.client = &proc.end, errors.Is(err, context.Canceled) || refused != nil && refused.method == methodInitialize
+		failed.end, failed.client = &proc.end, errors.Is(err, context.Canceled) || refused != nil && refused.method == methodInitialize && !k.hello.own
 		failed.reason = fmt.Sprintf("%s (%s)", err, proc.end)
 	default:
 	}
 	proc.stop(min(k.b.o.Grace, clearUp), k.b.o.StopSignal)
 	return nil, nil, failed
+}
+
+// greetAlso greets a server in an era after it has refused the other. It has shown that
+// it answers, and whoever was refused waits for the outcome.
+func (k *keeper) greetAlso(ctx context.Context, p *peer, era spec.Era) (*profile, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.b.lim.own)
+	defer cancel()
+	return greet(ctx, p, k.hello, era)
+}
+
+// orRather gives what is to be told of two refusals, of which next is the second if it
+// is one at all: that of initialize, which a client of a session has asked for, unless
+// it says no more than that there is no such method.
+func (e *refusedError) orRather(next error) *refusedError {
+	var second *refusedError
+	if errors.As(next, &second) && second.method == methodInitialize && second.err.Code != rpc.CodeMethodNotFound {
+		return second
+	}
+	return e
 }
 
 // clearUp is how long what a server leaves behind has to end.

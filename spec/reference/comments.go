@@ -58,7 +58,7 @@ func comments() map[string]string {
 		"Logs.MaxBytes":                      "maxBytes is how much of the output of one run is kept on the disk: the newest 4/5 of it at least. A quantity of 64Ki or more. Default 10Mi.",
 		"MCP":                                "MCP is how an MCP server is spoken to. Of spec.mcp of a stdio server any change restarts.",
 		"MCP.Auth":                           "auth says what the clients of a stdio server have to show. Default: nothing, and whoever can connect to 127.0.0.1 may use the server.",
-		"MCP.IdleTimeout":                    "idleTimeout is how long a session with a stdio server lives without a request and without a stream that is open. Default 30m. With sharing: PerSession one whose client has hung up on its stream, as by a crash, lives for a minute.",
+		"MCP.IdleTimeout":                    "idleTimeout is how long a session with a stdio server lives without a request and without a stream that is open. Default 30m. With sharing: PerSession one whose client has hung up on its stream, as by a crash, lives for about a minute.",
 		"MCP.MaxSessions":                    "maxSessions is how many processes of a stdio server there may be at a time with sharing: PerSession. Default 16.",
 		"MCP.Path":                           "path of the endpoint. Default /mcp, for sse /sse.",
 		"MCP.Port":                           "port is the name of a declared port, or a number. Default: the only one, or the one named http, or the one without a name.",
