@@ -52,7 +52,7 @@ func (r *rig) late(in instance) bool {
 	if !ok {
 		r.t.Fatalf("%s (pid %d) has ended", in.Instance, in.PID)
 	}
-	return p.start > tick+2
+	return p.late(tick)
 }
 
 // forget deletes the state directory.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -67,10 +66,7 @@ type respondent struct {
 func newRespondent(t *testing.T, url string, n int) *respondent {
 	t.Helper()
 	a := &respondent{n: n, takenBack: make(chan string, 1)}
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "v1"}, &mcp.ClientOptions{ElicitationHandler: a.answer})
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: url, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-	}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	session, err := connectListening(t.Context(), url, "2025-11-25", &mcp.ClientOptions{ElicitationHandler: a.answer})
 	if err != nil {
 		t.Errorf("client %d: %v", n, err)
 		return nil

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -137,13 +138,18 @@ func inspect(t *testing.T, env []string, url string, s bridged) {
 	}
 }
 
+// connectListening begins a session of the Go SDK that has the stream open on which a
+// server speaks by itself.
+func connectListening(ctx context.Context, url, revision string, o *mcp.ClientOptions) (*mcp.ClientSession, error) {
+	return mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "v1"}, o).Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: url, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+}
+
 // askBridged is the client of the Go SDK.
 func askBridged(t *testing.T, url, revision string, s bridged) {
 	t.Helper()
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "v1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: url, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-	}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	session, err := connectListening(t.Context(), url, revision, nil)
 	if err != nil {
 		t.Errorf("the Go SDK, %s: %v", revision, err)
 		return

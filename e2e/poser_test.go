@@ -104,13 +104,17 @@ func (r *rig) tryToPose(payload string, env []string) *lookalike {
 	if !ok {
 		r.t.Fatal("the recorder has ended")
 	}
-	if p.start > tick+2 {
+	if p.late(tick) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		return nil
 	}
 	return &lookalike{proc: p, cmd: cmd, file: f.Name()}
 }
+
+// late says that a process began too long after the tick in the name of an instance to
+// be told by its markers as the main one.
+func (p proc) late(tick uint64) bool { return p.start > tick+2 }
 
 // bootTick is the time since boot in clock ticks of a hundredth of a second, as
 // proc_pid_stat(5) counts.
