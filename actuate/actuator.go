@@ -35,8 +35,9 @@ type Actuator struct {
 	// one time, those that clear up after a failed start no less: each could hold
 	// a thread. More than the cores can use would only add threads that never go
 	// away; and where no more can be had (clone(2), EAGAIN) Go ends the program.
-	desk    chan struct{}
-	helpers *runner
+	desk      chan struct{}
+	helpers   *runner
+	inherited []observe.Ident
 	// waits ends what a start waits for when the Actuator is closed. No
 	// child's life hangs on it.
 	waits  context.Context

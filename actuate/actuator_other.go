@@ -67,8 +67,8 @@ func (*Actuator) LogPath(spec.Key, spec.Instance) string { return "" }
 // BoundLogs does nothing.
 func (*Actuator) BoundLogs(map[spec.Key]spec.LogBounds, bool) {}
 
-// Children is empty.
-func (*Actuator) Children() []observe.Ident { return nil }
+// Inherited is empty.
+func (*Actuator) Inherited() []observe.Ident { return nil }
 
 // RunHelper refuses.
 func (*Actuator) RunHelper(context.Context, []string, []string, string) (exitCode int, output string, err error) {

@@ -112,7 +112,12 @@ func (g *Guard) resume() error {
 const stderr = 2
 
 // spawn starts one. Without it the workloads run all the same.
+//
+// Like bury it does nothing while the actuator is paused: what the next image is
+// told of the guard must be so when it begins.
 func (g *Guard) spawn() {
+	g.a.reaper.collecting.Lock()
+	defer g.a.reaper.collecting.Unlock()
 	c, err := g.fork()
 	if err != nil {
 		g.a.log.Error(err, "cannot start a guard; should this controller be killed, parts of its workloads may stay")
@@ -155,9 +160,7 @@ func (g *Guard) keep() {
 		c := g.present()
 		if c.fd >= 0 {
 			_ = awaitEnd(context.Background(), c.fd)
-			code := g.a.reaper.reap(c)
-			g.set(child{fd: -1}, observe.Ident{})
-			c.close()
+			code := g.bury(c)
 			if g.leaving.Err() != nil {
 				return
 			}
@@ -174,6 +177,16 @@ func (g *Guard) keep() {
 		pause = min(max(2*pause, guardPause), guardMaxPause)
 		g.spawn()
 	}
+}
+
+// bury reaps a guard that has ended.
+func (g *Guard) bury(c child) (exitCode int) {
+	g.a.reaper.collecting.Lock()
+	defer g.a.reaper.collecting.Unlock()
+	exitCode = g.a.reaper.reap(c)
+	g.set(child{fd: -1}, observe.Ident{})
+	c.close()
+	return exitCode
 }
 
 func (g *Guard) set(c child, id observe.Ident) {

@@ -11,8 +11,8 @@ import (
 // takeOver does nothing: no image follows another here.
 func (a *Actuator) takeOver() {}
 
-// Children is empty: nothing is taken over.
-func (a *Actuator) Children() []observe.Ident { return nil }
+// Inherited is empty: nothing is taken over.
+func (a *Actuator) Inherited() []observe.Ident { return nil }
 
 // Pause does nothing.
 func (a *Actuator) Pause() []observe.Exit { return nil }

@@ -42,7 +42,9 @@ func (a *Actuator) takeOver() {
 			a.log.Error(err, "cannot watch a child from before", "pid", id.PID)
 			a.reaper.roll.Leave(id)
 			a.reaper.disown(id.PID)
+			continue
 		}
+		a.inherited = append(a.inherited, id)
 	}
 }
 
@@ -80,14 +82,14 @@ func (a *Actuator) oomOf(id observe.Ident) func() bool {
 	return func() bool { return a.scopes.OOMKilled(sc) }
 }
 
-// Children gives the main processes that are our children and not reaped yet:
-// after an execve(2), those that were taken over.
-func (a *Actuator) Children() []observe.Ident { return a.reaper.roll.Children() }
+// Inherited gives the children that the former image of this process has left, and
+// that are watched: also one that has ended since, whose end comes through Exits.
+func (a *Actuator) Inherited() []observe.Ident { return a.inherited }
 
 // Pause stops the reaping and gives the ends that were not delivered through
-// Exits. What ends from now on stays a zombie until Resume, or until the next
-// image takes it over. Errands are ended, since the next image would not know of
-// them, and none begins.
+// Exits. What ends from now on, the guard too, stays a zombie until Resume, or
+// until the next image takes it over. Errands are ended, since the next image
+// would not know of them, and none begins.
 func (a *Actuator) Pause() []observe.Exit {
 	a.endErrands()
 	a.reaper.collecting.Lock()
@@ -101,7 +103,8 @@ func (a *Actuator) Resume() {
 }
 
 // Bequeath says what the next image of this process needs to go on, and which
-// descriptors must stay open for it.
+// descriptors must stay open for it. It comes after Pause: until then one guard may
+// follow another.
 func (a *Actuator) Bequeath(g *Guard) (h Heritage, keep []int) {
 	r := a.reaper.roll
 	h = Heritage{Roll: int(r.file.Fd()), Particulars: int(r.particulars.Fd()), Bell: -1}

@@ -45,6 +45,14 @@ func TestMain(m *testing.M) {
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, &set, nil)
 		_ = os.Setenv(envPart, "controller")
 		fatal(syscall.Exec(os.Args[0], os.Args[:1], os.Environ()))
+	case "guard":
+		b, err := ParseBrief(os.Args[2:])
+		if err == nil {
+			_, _, err = b.AwaitEnd()
+		}
+		if err != nil {
+			fatal(err)
+		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")

@@ -45,7 +45,8 @@ type reaper struct {
 	// roll outlives us: who is a child of ours and not reaped yet.
 	roll *roll
 	done sync.WaitGroup
-	// collecting is held while ends are taken, and kept by Pause.
+	// collecting is held while ends are taken, and while one guard follows another;
+	// Pause keeps it.
 	collecting sync.Mutex
 	// releasing is held by whoever takes the status of a child, which removes it
 	// from the kernel's lists.

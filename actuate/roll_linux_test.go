@@ -150,7 +150,7 @@ func TestRollFollowsTheChildren(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := a.Children(); !slices.Equal(got, []observe.Ident{in.LastMain}) {
+	if got := a.reaper.roll.Children(); !slices.Equal(got, []observe.Ident{in.LastMain}) {
 		t.Errorf("children: %v, want %v", got, in.LastMain)
 	}
 	want := []observe.Witness{{Key: in.Key, ID: in.ID, Hash: in.Hash, OnExit: in.OnExit, UID: in.UID, Main: in.LastMain}}
@@ -161,7 +161,7 @@ func TestRollFollowsTheChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-a.Exits()
-	if got := a.Children(); len(got) != 0 {
+	if got := a.reaper.roll.Children(); len(got) != 0 {
 		t.Errorf("after its end: %v", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // ErrStopped is the answer to a question after the loop has ended.
 var ErrStopped = errors.New("the controller has stopped")
 
-// Options are what a Controller is made of. All but Deaths, Instruments, Children,
+// Options are what a Controller is made of. All but Deaths, Instruments, Inherited,
 // HandedOver, Notices and OnReady are required.
 type Options struct {
 	Owner    spec.Owner
@@ -33,9 +33,10 @@ type Options struct {
 	Events, Ledger Journal
 	// History is what a ledger has restored; the zero value if there is none.
 	History History
-	// Children are main processes of the history that are our children and are
-	// watched already: those of our former image, after a handover.
-	Children []observe.Ident
+	// Inherited are main processes of the history that are children of ours and are
+	// watched already, or have ended in this moment: those of our former image, after
+	// a handover.
+	Inherited []observe.Ident
 	// HandedOver says that the history comes from a handover: the ledger may have
 	// been deleted since, and gets all of it anew.
 	HandedOver bool

@@ -146,13 +146,13 @@ func (l *loop) inherit() {
 			l.Ledger.Append(newRecord(e, l.Boot))
 		}
 	}
-	children := map[observe.Ident]bool{}
-	for _, id := range l.Children {
-		children[id] = true
+	inherited := make(map[observe.Ident]bool, len(l.Inherited))
+	for _, id := range l.Inherited {
+		inherited[id] = true
 	}
 	for _, k := range l.world.History.keys {
 		for _, r := range k.Instances {
-			if children[r.Main] {
+			if inherited[r.Main] {
 				l.note(Watched{Key: k.Key, ID: r.ID})
 				l.watched(k.Key, r)
 			}

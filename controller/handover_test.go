@@ -157,7 +157,7 @@ func TestEndOfAnInheritedChildCounts(t *testing.T) {
 		if st.Restarts != 1 || st.LastTermination == nil || st.LastTermination.ExitCode != 7 {
 			t.Errorf("%d restarts, last end %+v; want one, and exit code 7", st.Restarts, st.LastTermination)
 		}
-	}, func(o *Options) { o.History, o.Children = h, []observe.Ident{in.LastMain} })
+	}, func(o *Options) { o.History, o.Inherited = h, []observe.Ident{in.LastMain} })
 	for _, f := range faults {
 		t.Error(f)
 	}
@@ -191,7 +191,9 @@ func TestShutdownBeforeTheFirstLookEndsWhatIsThere(t *testing.T) {
 
 // A ledger that was deleted before a handover knows again what has ended before.
 func TestHandedOverHistoryIsInTheLedger(t *testing.T) {
-	h := History{}.With(Started{Key: files, Instance: recordOf(instance(files, "a", 9), true), At: t0}).With(exit(files, "a", 0, time.Hour)...)
+	in := instance(files, "a", 9)
+	ended := Exited{Key: files, ID: in.ID, Hash: in.Hash, Termination: spec.Termination{Reason: spec.ReasonCompleted, FinishedAt: t0}}
+	h := History{}.With(Started{Key: files, Instance: recordOf(in, true), At: t0}, ended)
 	var kept ledger
 	faults := within(t, 12, func(m *machine, _ *Controller) {
 		m.publish(setOf(entry(files, "a", func(s *spec.Spec) { s.RestartPolicy = spec.RestartNever })))

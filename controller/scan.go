@@ -117,8 +117,8 @@ func (l *loop) gone(k spec.Key, r InstanceRecord) {
 		l.world.Observed = l.world.Observed.WithStarted(r.ended(k))
 		return
 	}
-	if r.OnExit == spec.ExitKeep && !r.Ended {
-		e := endedUnseen(k, r, l.resetAfter(k))
+	if !r.Ended && (r.OnExit == spec.ExitKeep || l.HandedOver) {
+		e := l.endedUnseen(mainOf{k, r})
 		q := l.inquire(&e, r, false)
 		l.note(e)
 		l.lastWords(e, q)
@@ -126,16 +126,21 @@ func (l *loop) gone(k spec.Key, r InstanceRecord) {
 	l.release(k, r)
 }
 
-// endedUnseen is the end of a main process while no controller ran. Only what
-// outlives a controller can end so by itself; what dies with it is no crash.
-func endedUnseen(k spec.Key, r InstanceRecord, resetAfter time.Duration) Exited {
-	return Exited{
-		Key: k, ID: r.ID, Hash: r.Hash, PID: r.Main.PID, ResetAfter: resetAfter,
+// endedUnseen is the end of a main process that nobody watched. Where one controller
+// follows another only what outlives a controller can have ended by itself: what
+// dies with it is no crash. Where one image of it follows another, everything can.
+func (l *loop) endedUnseen(of mainOf) Exited {
+	e := Exited{
+		Key: of.key, ID: of.ID, Hash: of.Hash, PID: of.Main.PID, ResetAfter: l.resetAfter(of.key),
 		Termination: spec.Termination{
-			ExitCode: -1, Reason: spec.ReasonUnknown, StartedAt: r.StartedAt, FinishedAt: time.Now(),
+			ExitCode: -1, Reason: spec.ReasonUnknown, StartedAt: of.StartedAt, FinishedAt: time.Now(),
 			Output: "it ended while no controller ran",
 		},
 	}
+	if l.planned(of) {
+		e.Termination.Reason = spec.ReasonStopped
+	}
+	return e
 }
 
 // forget drops the history of keys that nothing wants or runs any more.

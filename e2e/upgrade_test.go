@@ -296,3 +296,41 @@ func TestUpgradeInTheMiddleOfAStop(t *testing.T) {
 	}
 	r.stop()
 }
+
+// What dies while one program follows another has ended by itself, and is told of
+// like any other end; a guard that dies then is replaced, and by one.
+func TestUpgradeTellsOfWhatDiesInIt(t *testing.T) {
+	t.Parallel()
+	const rounds = 6
+	r := newRig(t)
+	r.ownBinary()
+	for n := range rounds {
+		r.write(fmt.Sprintf("a%d.yaml", n), agent(fmt.Sprintf("a%d", n), "restartPolicy: Never"))
+	}
+	r.start()
+	for n := range rounds {
+		key := fmt.Sprintf("agent/a%d", n)
+		before, guard := r.running(key), r.guard()
+		r.signal(syscall.SIGUSR2)
+		eventually(t, soon, "the upgrade has begun", func() error {
+			if begun := strings.Count(r.proc.stderr.String(), "upgrading  "); begun != n+1 {
+				return fmt.Errorf("%d have begun", begun)
+			}
+			return nil
+		})
+		for _, pid := range []int{before.Status.PID, guard.pid} {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.upgraded(n + 1)
+		after := r.until(key, "has failed, and says how", func(o object) bool {
+			return o.Status.Phase == "Failed" && o.Status.LastTermination != nil
+		})
+		if after.Status.LastTermination.Signal != "SIGKILL" || after.Status.Restarts != 0 {
+			t.Errorf("%s: last end %+v, %d restarts", key, after.Status.LastTermination, after.Status.Restarts)
+		}
+		r.guard(guard.pid)
+	}
+	r.stop()
+}

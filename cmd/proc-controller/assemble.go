@@ -100,9 +100,9 @@ func (m *machine) open(f *runFlags) error {
 	m.metrics = metrics.New()
 	m.controller = controller.New(controller.Options{
 		Owner: m.place.owner, Source: m.source, Observer: scanner, Actuator: m.actuator, Prober: m.prober,
-		Deaths: m.records.deaths, Instruments: m.metrics, Events: m.records.events, Ledger: m.records.ledger, History: m.history(), Children: m.actuator.Children(),
-		HandedOver: m.heirloom != nil,
-		Boot:       observe.BootID(), PID: os.Getpid(),
+		Deaths: m.records.deaths, Instruments: m.metrics, Events: m.records.events, Ledger: m.records.ledger,
+		History: m.history(), HandedOver: m.heirloom != nil, Inherited: m.actuator.Inherited(),
+		Boot: observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
 	port, token, err := m.openPort(&f.remote, state)
