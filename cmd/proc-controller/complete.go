@@ -59,6 +59,11 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// completes says that a shell asks what could follow.
+func completes(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
 // completeFlags keeps a shell from offering files for the flags that take none, and
 // has it offer directories alone for those that take one. What a flag takes is said
 // by the name of its value in the help.

@@ -11,7 +11,7 @@ var shells = []string{"bash", "zsh", "fish"}
 
 // newCompletion is the verb that teaches a shell to complete verbs, flags, kinds
 // and names.
-func newCompletion(std streams) *cobra.Command {
+func newCompletion(std streams, _ *placeFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion {bash | zsh | fish}",
 		Short: "Write the completion for a shell",

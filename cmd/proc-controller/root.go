@@ -30,16 +30,16 @@ func execute(args []string, std streams) int {
 		std.say(err)
 		return exitCode(err)
 	}
-	root := newRoot(std)
+	root := newRoot(std, args)
 	root.SetArgs(args)
 	err := root.Execute()
 	std.say(err)
 	return exitCode(err)
 }
 
-// newRoot puts the verbs together. The flags that say which controller is meant
+// newRoot puts the verbs together that args need. The flags that say which controller is meant
 // are the same on all of them, so that a client finds its controller by them.
-func newRoot(std streams) *cobra.Command {
+func newRoot(std streams, args []string) *cobra.Command {
 	var at placeFlags
 	root := &cobra.Command{
 		Use:   program,
@@ -58,6 +58,7 @@ together with everything that it has started.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // there is one of ours
 	}
 	root.SetIn(std.in)
 	root.SetOut(std.out)
@@ -67,44 +68,61 @@ together with everything that it has started.`,
 	root.SetUsageFunc(func(cmd *cobra.Command) error { writeHelp(std.err, cmd); return nil })
 	root.SetHelpCommand(newHelp())
 	at.addTo(root.PersistentFlags())
-	root.AddCommand(newVerbs(std, &at)...)
-	completeFlags(root)
+	root.AddCommand(newVerbs(std, &at, args)...)
+	if completes(args) {
+		completeFlags(root)
+	}
 	return root
 }
 
-// newVerbs are the commands, each from a file of its own.
-func newVerbs(std streams, at *placeFlags) []*cobra.Command {
-	return []*cobra.Command{
-		newRun(std, at),
-		newApply(std, at),
-		newDelete(std, at),
-		newDiff(std, at),
-		newSuspend(std, at),
-		newResume(std, at),
-		newGet(std, at),
-		newDescribe(std, at),
-		newTop(std, at),
-		newWait(std, at),
-		newRestart(std, at),
-		newDown(std, at),
-		newPs(std, at),
-		newExplain(std, at),
-		newEvents(std, at),
-		newLogs(std, at),
-		newReap(std, at),
-		newValidate(std, at),
-		newUpgrade(std, at),
-		newSchema(std),
-		newWith(std, at),
-		newImport(std, at),
-		newExport(std, at),
-		newInstall(std, at),
-		newUninstall(std, at),
-		newMCP(std, at),
-		newConnect(std, at),
-		newVersion(std),
-		newCompletion(std),
+// verbs are the commands, each from a file of its own.
+var verbs = []struct {
+	name string
+	make func(streams, *placeFlags) *cobra.Command
+}{
+	{"run", newRun},
+	{"apply", newApply},
+	{"delete", newDelete},
+	{"diff", newDiff},
+	{"suspend", newSuspend},
+	{"resume", newResume},
+	{"get", newGet},
+	{"describe", newDescribe},
+	{"top", newTop},
+	{"wait", newWait},
+	{"restart", newRestart},
+	{"down", newDown},
+	{"ps", newPs},
+	{"explain", newExplain},
+	{"events", newEvents},
+	{"logs", newLogs},
+	{"reap", newReap},
+	{"validate", newValidate},
+	{"upgrade", newUpgrade},
+	{"schema", newSchema},
+	{"with", newWith},
+	{"import", newImport},
+	{"export", newExport},
+	{"install", newInstall},
+	{"uninstall", newUninstall},
+	{"mcp", newMCP},
+	{"connect", newConnect},
+	{"version", newVersion},
+	{"completion", newCompletion},
+}
+
+// newVerbs makes the commands that a command line can need: where it begins with one,
+// no other. To make them all takes longer than many of them do.
+func newVerbs(std streams, at *placeFlags, args []string) (made []*cobra.Command) {
+	for _, v := range verbs {
+		if len(args) > 0 && v.name == args[0] {
+			return []*cobra.Command{v.make(std, at)}
+		}
 	}
+	for _, v := range verbs {
+		made = append(made, v.make(std, at))
+	}
+	return made
 }
 
 // unknownVerb refuses what is no verb, and says which one is near.

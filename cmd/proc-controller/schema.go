@@ -9,7 +9,7 @@ import (
 )
 
 // newSchema is the verb that prints the JSON Schema of manifests.
-func newSchema(std streams) *cobra.Command {
+func newSchema(std streams, _ *placeFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of manifests, for editors",

@@ -22,7 +22,7 @@ type versionInfo struct {
 	Heirloom int `json:"heirloom"`
 }
 
-func newVersion(std streams) *cobra.Command {
+func newVersion(std streams, _ *placeFlags) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "version",

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -122,8 +123,8 @@ func Folder(file string) string {
 }
 
 var (
-	looksTOML = regexp.MustCompile(`(?m)^\s*\[mcp_servers[.\]]`)
-	looksYAML = regexp.MustCompile(`(?m)^extensions:\s*(#.*)?$`)
+	looksTOML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*\[mcp_servers[.\]]`) })
+	looksYAML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^extensions:\s*(#.*)?$`) })
 )
 
 // topKeys gives the keys of a file, whatever it is written in, or why it has none.
@@ -137,9 +138,9 @@ func topKeys(file string, data []byte) (keys []string, err error) {
 	}
 	root, err := parse(data)
 	switch {
-	case err != nil && looksTOML.Match(data):
+	case err != nil && looksTOML().Match(data):
 		root, err = parseTOML(data)
-	case err != nil && looksYAML.Match(data):
+	case err != nil && looksYAML().Match(data):
 		root, err = parseYAML(data)
 	}
 	if err != nil {

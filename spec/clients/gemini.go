@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // gemini is the settings.json of Gemini CLI, which takes $NAME for a variable, too;
@@ -25,13 +26,13 @@ func (g gemini) Parse(data []byte) (*Config, error) {
 		return nil, err
 	}
 	for i := range c.Servers {
-		c.Servers[i].rewrite(func(value string) string { return bareVariable.ReplaceAllString(value, "$${$1}") })
+		c.Servers[i].rewrite(func(value string) string { return bareVariable().ReplaceAllString(value, "$${$1}") })
 	}
 	return c, nil
 }
 
-// bareVariable is a reference without braces.
-var bareVariable = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+// bareVariable is a reference without braces().
+var bareVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`) })
 
 // rewrite changes all values of an entry that may refer to something.
 func (s *Server) rewrite(say func(string) string) {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // opencode is OpenCode's opencode.json. Version 2 has its servers below mcp.servers,
@@ -34,7 +35,7 @@ func (opencode) Parse(data []byte) (*Config, error) {
 		err = c.take(root, "mcp")
 	}
 	for i := range c.Servers {
-		c.Servers[i].rewrite(func(value string) string { return curly.ReplaceAllString(value, `$1$${$2:$3}`) })
+		c.Servers[i].rewrite(func(value string) string { return curly().ReplaceAllString(value, `$1$${$2:$3}`) })
 	}
 	return c, err
 }
@@ -56,4 +57,4 @@ func leaveOutSwitches(mcp *node) {
 }
 
 // curly is how OpenCode refers to variables and files.
-var curly = regexp.MustCompile(`(^|[^$])\{(env|file):([^{}]+)\}`)
+var curly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^$])\{(env|file):([^{}]+)\}`) })

@@ -3,6 +3,7 @@ package clients
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // input is a value that a server.json describes: fixed, with a default, or to be
@@ -41,7 +42,7 @@ func parseInput(n *node, id string) (in input, err error) {
 }
 
 // braces are where a variable stands in a value.
-var braces = regexp.MustCompile(`\{([^{}]+)\}`)
+var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([^{}]+)\}`) })
 
 // resolve gives what stands for a value in an entry, and false where it is optional
 // and has none. What has to be supplied is asked for under a name.
@@ -56,7 +57,7 @@ func (r *registryReader) resolve(in input, ask string) (string, bool, error) {
 		return "", false, nil
 	}
 	value := in.value
-	for _, m := range braces.FindAllStringSubmatch(in.value, -1) {
+	for _, m := range braces().FindAllStringSubmatch(in.value, -1) {
 		described := in.variables.get(m[1])
 		if described == nil {
 			continue // braces that are meant as such

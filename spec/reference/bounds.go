@@ -1,6 +1,10 @@
 package reference
 
-import "github.com/proc-controller/proc-controller/spec"
+import (
+	"sync"
+
+	"github.com/proc-controller/proc-controller/spec"
+)
 
 // required are the fields that have to be there wherever the one that they are in
 // is, by Type.Field.
@@ -36,54 +40,56 @@ const (
 // bounds is what a JSON Schema can say of the values of a field beyond their type,
 // by Type.Field. It never refuses what spec takes; what it lets through is found by
 // spec.
-var bounds = map[string]rules{
-	"Object.APIVersion":    {"const": spec.APIVersion},
-	"Metadata.Name":        {"pattern": `^` + dnsLabel + `$`},
-	"Metadata.Labels":      {"propertyNames": labelKeys(`[a-z0-9]`), "additionalProperties": rules{"type": "string", "pattern": `^(` + labelKey + `)?$`}},
-	"Metadata.Annotations": {"propertyNames": labelKeys(`[A-Za-z0-9]`)},
+var bounds = sync.OnceValue(func() map[string]rules {
+	return map[string]rules{
+		"Object.APIVersion":    {"const": spec.APIVersion},
+		"Metadata.Name":        {"pattern": `^` + dnsLabel + `$`},
+		"Metadata.Labels":      {"propertyNames": labelKeys(`[a-z0-9]`), "additionalProperties": rules{"type": "string", "pattern": `^(` + labelKey + `)?$`}},
+		"Metadata.Annotations": {"propertyNames": labelKeys(`[A-Za-z0-9]`)},
 
-	"Spec.Command":                       {"minItems": 1, "prefixItems": []any{rules{"type": "string", "minLength": 1}}},
-	"Spec.WorkingDir":                    {"pattern": `^([^~]|~/|~$|$)`},
-	"Spec.Env":                           {"maxItems": 1000},
-	"Spec.EnvFrom":                       {"maxItems": 100},
-	"Spec.InheritEnv":                    {"items": rules{"type": "string", "pattern": `^[^=]+$`}},
-	"Spec.Ports":                         {"maxItems": 100},
-	"Spec.Replicas":                      {"minimum": 0},
-	"Spec.StopSignal":                    {"type": nil, "anyOf": signals()},
-	"Spec.TerminationGracePeriodSeconds": {"minimum": 0, "maximum": 31536000},
-	"Spec.DependsOn":                     {"maxItems": 100},
-	"Spec.MCPServers":                    {"maxItems": 100},
-	"Spec.SuccessExitCodes":              {"maxItems": 255, "uniqueItems": true, "items": rules{"type": "integer", "minimum": 1, "maximum": 255}},
+		"Spec.Command":                       {"minItems": 1, "prefixItems": []any{rules{"type": "string", "minLength": 1}}},
+		"Spec.WorkingDir":                    {"pattern": `^([^~]|~/|~$|$)`},
+		"Spec.Env":                           {"maxItems": 1000},
+		"Spec.EnvFrom":                       {"maxItems": 100},
+		"Spec.InheritEnv":                    {"items": rules{"type": "string", "pattern": `^[^=]+$`}},
+		"Spec.Ports":                         {"maxItems": 100},
+		"Spec.Replicas":                      {"minimum": 0},
+		"Spec.StopSignal":                    {"type": nil, "anyOf": signals()},
+		"Spec.TerminationGracePeriodSeconds": {"minimum": 0, "maximum": 31536000},
+		"Spec.DependsOn":                     {"maxItems": 100},
+		"Spec.MCPServers":                    {"maxItems": 100},
+		"Spec.SuccessExitCodes":              {"maxItems": 255, "uniqueItems": true, "items": rules{"type": "integer", "minimum": 1, "maximum": 255}},
 
-	"EnvVar.Name":     {"pattern": `^[^=]+$`},
-	"FileSource.Path": {"pattern": path},
-	"Port.Name":       {"pattern": `^[a-z0-9-]*$`, "maxLength": 15},
-	"Port.Port":       {"minimum": 0, "maximum": 65535},
-	"Backoff.Factor":  {"minimum": 1},
-	"Limits.Memory":   quantities,
-	"Limits.CPU":      quantities,
-	"Limits.PIDs":     {"minimum": 1},
-	"Logs.MaxBytes":   quantities,
-	"Logs.Keep":       {"minimum": 0, "maximum": 100},
+		"EnvVar.Name":     {"pattern": `^[^=]+$`},
+		"FileSource.Path": {"pattern": path},
+		"Port.Name":       {"pattern": `^[a-z0-9-]*$`, "maxLength": 15},
+		"Port.Port":       {"minimum": 0, "maximum": 65535},
+		"Backoff.Factor":  {"minimum": 1},
+		"Limits.Memory":   quantities,
+		"Limits.CPU":      quantities,
+		"Limits.PIDs":     {"minimum": 1},
+		"Logs.MaxBytes":   quantities,
+		"Logs.Keep":       {"minimum": 0, "maximum": 100},
 
-	"Probe.InitialDelaySeconds":        {"minimum": 0, "maximum": probePer},
-	"Probe.PeriodSeconds":              {"minimum": 1, "maximum": probePer},
-	"Probe.TimeoutSeconds":             {"minimum": 1, "maximum": probePer},
-	"Probe.SuccessThreshold":           {"minimum": 1, "maximum": 100000},
-	"Probe.FailureThreshold":           {"minimum": 1, "maximum": 100000},
-	"ExecAction.Command":               {"minItems": 1, "prefixItems": []any{rules{"type": "string", "minLength": 1}}},
-	"HTTPGetAction.Path":               {"pattern": maybeURL},
-	"HTTPGetAction.HTTPHeaders":        {"maxItems": 100},
-	"HTTPHeader.Name":                  {"pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},
-	"HTTPHeader.Value":                 {"pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
-	"MCP.Path":                         {"pattern": maybeURL},
-	"MCP.MaxSessions":                  {"minimum": 1, "maximum": 1000},
-	"MCPAuth.TokenFile":                {"minLength": 1, "pattern": path},
-	"A2A.Path":                         {"pattern": maybeURL},
-	"Dependency.Name":                  {"pattern": `^` + dnsLabel + `$`},
-	"ServerRef.Name":                   {"pattern": `^` + dnsLabel + `$`},
-	"Strategy.ProgressDeadlineSeconds": {"minimum": 1, "maximum": probePer},
-}
+		"Probe.InitialDelaySeconds":        {"minimum": 0, "maximum": probePer},
+		"Probe.PeriodSeconds":              {"minimum": 1, "maximum": probePer},
+		"Probe.TimeoutSeconds":             {"minimum": 1, "maximum": probePer},
+		"Probe.SuccessThreshold":           {"minimum": 1, "maximum": 100000},
+		"Probe.FailureThreshold":           {"minimum": 1, "maximum": 100000},
+		"ExecAction.Command":               {"minItems": 1, "prefixItems": []any{rules{"type": "string", "minLength": 1}}},
+		"HTTPGetAction.Path":               {"pattern": maybeURL},
+		"HTTPGetAction.HTTPHeaders":        {"maxItems": 100},
+		"HTTPHeader.Name":                  {"pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"},
+		"HTTPHeader.Value":                 {"pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
+		"MCP.Path":                         {"pattern": maybeURL},
+		"MCP.MaxSessions":                  {"minimum": 1, "maximum": 1000},
+		"MCPAuth.TokenFile":                {"minLength": 1, "pattern": path},
+		"A2A.Path":                         {"pattern": maybeURL},
+		"Dependency.Name":                  {"pattern": `^` + dnsLabel + `$`},
+		"ServerRef.Name":                   {"pattern": `^` + dnsLabel + `$`},
+		"Strategy.ProgressDeadlineSeconds": {"minimum": 1, "maximum": probePer},
+	}
+})
 
 var quantities = rules{"type": nil, "anyOf": []any{
 	rules{"type": "string", "pattern": quantity},

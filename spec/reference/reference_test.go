@@ -83,7 +83,7 @@ func TestAFieldOfATypeChangesTheSameEverywhere(t *testing.T) {
 			t.Errorf("%s has no words", f.Path)
 		}
 	}
-	for _, table := range []map[string]bool{required, keysOf(kinds), keysOf(bounds)} {
+	for _, table := range []map[string]bool{required, keysOf(kinds), keysOf(bounds())} {
 		for id := range table {
 			if seen[id] == nil {
 				t.Errorf("%s is in a table and is no field", id)

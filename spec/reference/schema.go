@@ -106,7 +106,7 @@ func (s *schema) field(f *Field) rules {
 	if f.Default != nil {
 		r["default"] = f.Default
 	}
-	maps.Copy(r, bounds[f.id])
+	maps.Copy(r, bounds()[f.id])
 	maps.DeleteFunc(r, func(_ string, v any) bool { return v == nil })
 	return r
 }
