@@ -52,11 +52,14 @@ func isLasting() bool {
 // populateHeap maps what follows the first free place in Go's heap, which is filled
 // upwards. What does not belong to the heap is mapped by nobody, and refused.
 func populateHeap() {
-	place := new([512]byte)
+	place = new([512]byte)
 	from := uintptr(unsafe.Pointer(place)) &^ uintptr(syscall.Getpagesize()-1)
 	end := (from + heapChunk) &^ (heapChunk - 1)
 	advise(from, min(heapBytes, end-from), populateWrite)
 }
+
+// place is a variable of the package, or the compiler would find room on the stack.
+var place *[512]byte
 
 // populateProgram maps the parts of the program that are only read.
 func populateProgram() {
