@@ -127,6 +127,13 @@ func (a *Actuator) Close() {
 	a.closeParts()
 }
 
+// Abandon lets go of the thread that forks, without which the program cannot end, and
+// of nothing else: a guard that was not dismissed finds all that it has to end.
+func (a *Actuator) Abandon() {
+	a.cancel()
+	a.spawner.Close()
+}
+
 func (a *Actuator) closeParts() {
 	a.spawner.Close()
 	if a.reaper != nil {

@@ -92,5 +92,8 @@ func (*Actuator) Bequeath(*Guard) (Heritage, []int) { return Heritage{}, nil }
 // Exec refuses.
 func (*Actuator) Exec(string, []string, []string, []int) error { return ErrUnsupported }
 
+// Abandon does nothing.
+func (*Actuator) Abandon() {}
+
 // Close does nothing.
 func (*Actuator) Close() {}

@@ -19,6 +19,7 @@ import (
 type fostering struct {
 	died chan os.Signal
 	stop chan struct{}
+	done chan struct{}
 }
 
 // open makes us a child subreaper (prctl(2), Linux 3.4) and begins to reap.
@@ -26,7 +27,7 @@ func (f *Foster) open() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot take in what children leave behind: %w", os.NewSyscallError("prctl", err))
 	}
-	f.died, f.stop = make(chan os.Signal, 1), make(chan struct{})
+	f.died, f.stop, f.done = make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(f.died, syscall.SIGCHLD)
 	go f.reap()
 	return nil
@@ -40,21 +41,27 @@ func bind(cmd *exec.Cmd, b Bond) {
 	}
 }
 
-// Close ends the look-out. What is there stays.
+// Close ends the look-out, and is back when it has ended. What is there stays.
 func (f *Foster) Close() {
 	signal.Stop(f.died)
 	close(f.stop)
+	<-f.done
 }
 
 // reap takes the orphans that have ended. Nobody waits for it: see orphanDelay.
 func (f *Foster) reap() {
+	defer close(f.done)
 	for {
 		select {
 		case <-f.died:
 		case <-f.stop:
 			return
 		}
-		<-time.After(orphanDelay)
+		select {
+		case <-time.After(orphanDelay):
+		case <-f.stop:
+			return
+		}
 		f.reapAll()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,8 +32,12 @@ func claimPort(port uint16) (claim, bool) {
 	return claim{fd}, true
 }
 
+// release gives the claim back at once: a child that is just being forked has a copy of
+// the socket until its execve(2), so none is meanwhile.
 func (c claim) release() {
 	if c.fd >= 0 {
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
 		unix.Close(c.fd)
 	}
 }

@@ -5,7 +5,11 @@ package actuate
 import (
 	"net"
 	"strconv"
+	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/proc-controller/proc-controller/spec"
 )
@@ -31,6 +35,38 @@ func TestPortStaysTheSameAfterRelease(t *testing.T) {
 	p.Release("one")
 	if again := reserve(t, p, "three"); again != first {
 		t.Errorf("got %d, not %d again", again, first)
+	}
+}
+
+// A child that is just being forked has a copy of every descriptor. A port that is
+// given back in that moment is free all the same.
+func TestPortIsFreeBesideAFork(t *testing.T) {
+	p := newPorts("ports-test-fork")
+	defer p.ReleaseAll()
+	first := reserve(t, p, "one")
+	syscall.ForkLock.Lock()
+	copied, err := unix.FcntlInt(uintptr(p.reserved[first].claim.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := make(chan spec.PortMap, 1)
+	go func() {
+		p.Release("one")
+		got, _ := p.Reserve("two", files, httpPort, nil)
+		again <- got
+	}()
+	var got spec.PortMap
+	select {
+	case got = <-again:
+	case <-time.After(50 * time.Millisecond): // it waits
+	}
+	unix.Close(copied)
+	syscall.ForkLock.Unlock()
+	if got == nil {
+		got = <-again
+	}
+	if len(got) != 1 || got[0].Port != first {
+		t.Errorf("got %v, not %d again", got, first)
 	}
 }
 

@@ -67,10 +67,11 @@ func newToken() string { return strings.ToLower(rand.Text()[:12]) }
 
 // aside does something outside the loop and posts its outcome back.
 func (l *loop) aside(f func() outcome) {
+	l.outside++
 	l.running.Go(func() {
 		o := f()
 		select {
-		case l.outcomes <- o:
+		case l.outcomes <- func(l *loop) { l.outside--; o(l) }:
 		case <-l.ended: // nobody asks any more
 		}
 	})

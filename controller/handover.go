@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
@@ -31,7 +32,17 @@ type leaving struct {
 	Handover
 	ctx   context.Context
 	reply chan<- error
+	// late ends the wait for what waits for the disk; hasty says that it has.
+	late  <-chan time.Time
+	hasty bool
 }
+
+// recordsWithin is how long a handover waits for the disk to take what is known of
+// ends. Without it they count all the same.
+const recordsWithin = 2 * time.Second
+
+// errNotYet says that something has ended in the last moment.
+var errNotYet = errors.New("what has ended is still looked into")
 
 // HandOver brings the loop to rest and carries out the handover: nothing more is
 // begun, and what is in flight is waited for, so that nothing is forgotten. It
@@ -41,7 +52,7 @@ type leaving struct {
 func (c *Controller) HandOver(ctx context.Context, h Handover) error {
 	reply := make(chan error, 1)
 	select {
-	case c.handovers <- &leaving{h, ctx, reply}:
+	case c.handovers <- &leaving{Handover: h, ctx: ctx, reply: reply, late: time.After(recordsWithin)}:
 		return <-reply
 	case <-ctx.Done():
 		return ctx.Err()
@@ -60,17 +71,24 @@ func (l *loop) tryLeave() {
 		l.stay(fmt.Errorf("cannot come to rest: %d actions and %d preStop hooks are still under way", l.inFlight+len(l.queue), l.hooks.flying))
 	case l.inFlight+len(l.queue)+l.hooks.flying == 0 && !l.scanning && !l.listening:
 		l.probing.cancel() // what they would say is asked again
-		if l.probing.flying == 0 {
-			l.stay(l.leave(lv))
+		if l.probing.flying > 0 || l.outside > 0 && !lv.hasty {
+			return
+		}
+		if err := l.leave(lv); !errors.Is(err, errNotYet) {
+			l.stay(err)
 		}
 	}
 }
 
-// leave hands over; it returns only if that failed.
+// leave hands over; it returns only if that failed. What comes to light at the last
+// moment is finished first: the last words of what has ended are nobody's else.
 func (l *loop) leave(lv *leaving) error {
 	defer lv.Resume()
 	for _, e := range lv.Pause() {
 		l.exited(e)
+	}
+	if l.outside > 0 && !lv.hasty {
+		return errNotYet
 	}
 	state, err := l.now().History.handOver()
 	if err != nil {
@@ -103,19 +121,35 @@ func (l *loop) leavingDone() <-chan struct{} {
 	return l.leaving.ctx.Done()
 }
 
+// leavingLate ends the wait for the disk; nil where there is none.
+func (l *loop) leavingLate() <-chan time.Time {
+	if l.leaving == nil {
+		return nil
+	}
+	return l.leaving.late
+}
+
 // handedOver is a history with all of it, also the stops in progress: who goes
 // on with them must not take their ends for crashes.
 type handedOver struct {
 	KeyHistory
-	Stops  []StopState   `json:"stops,omitempty"`
-	Probes []ProbeState  `json:"probes,omitempty"`
-	Death  *spec.Dossier `json:"death,omitempty"`
+	Stops     []StopState   `json:"stops,omitempty"`
+	Probes    []ProbeState  `json:"probes,omitempty"`
+	Death     *spec.Dossier `json:"death,omitempty"`
+	Resolved  *Resolved     `json:"resolved,omitempty"`
+	Successor Succeeds      `json:"successor,omitzero"`
+	// Entries are the manifests that the instances run by, in their order: one that
+	// is removed before the next image has read it still says how to part with them.
+	Entries []*spec.Entry `json:"entries,omitempty"`
 }
 
 func (h History) handOver() ([]byte, error) {
 	all := make([]handedOver, len(h.keys))
 	for i, k := range h.keys {
-		all[i] = handedOver{*k, k.Stops, k.Probes, k.Death}
+		all[i] = handedOver{KeyHistory: *k, Stops: k.Stops, Probes: k.Probes, Death: k.Death, Resolved: k.Resolved, Successor: k.Successor}
+		for j := range k.Instances {
+			all[i].Entries = append(all[i].Entries, k.Instances[j].Entry)
+		}
 	}
 	b, err := json.Marshal(all)
 	if err != nil {
@@ -133,6 +167,10 @@ func Resume(state []byte) (History, error) {
 	events := make([]Event, len(all))
 	for i, k := range all {
 		k.KeyHistory.Stops, k.KeyHistory.Probes, k.KeyHistory.Death = k.Stops, k.Probes, k.Death
+		k.KeyHistory.Resolved, k.KeyHistory.Successor = k.Resolved, k.Successor
+		for j, e := range k.Entries[:min(len(k.Entries), len(k.Instances))] {
+			k.Instances[j].Entry = e
+		}
 		events[i] = Remembered{k.KeyHistory}
 	}
 	return History{}.With(events...), nil

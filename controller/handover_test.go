@@ -14,13 +14,17 @@ import (
 	"github.com/proc-controller/proc-controller/spec"
 )
 
-// A history that is handed over is the same one, stops in progress included.
+// A history that is handed over is the same one: stops in progress, and how to part
+// with what has no manifest any more, included.
 func TestHandedOverHistoryIsTheSame(t *testing.T) {
 	in := instance(files, "a", 9)
 	r := recordOf(in, true)
 	r.Policy = StopPolicy{Signal: 2, Grace: time.Minute, Mode: spec.KillTree}
 	h := History{}.With(
 		Started{Key: files, Token: "t", Instance: r, At: t0},
+		Introduced{Key: files, ID: in.ID, Entry: entry(files, "a", hooked)},
+		Resolved{Key: files, Hash: "b", Reason: spec.ReasonSpawnFailed, Message: "no such program", At: t0},
+		Succeeds{Key: files, ID: in.ID, Since: t0},
 		StopAsked{Key: files, ID: in.ID, Reason: spec.ReasonSpecChanged, At: t0, Policy: r.Policy, Targets: []observe.Ident{{PID: 5, Start: 6}}},
 		Signalled{Key: files, ID: in.ID, At: t0},
 	)
@@ -91,6 +95,55 @@ func TestFailedHandoverChangesNothing(t *testing.T) {
 	got, err := Resume(h.state)
 	if err != nil || got.Of(files) == nil || got.Of(files).Crashes != 1 {
 		t.Errorf("the state that was handed over lacks the end that was not delivered: %s, %v", h.state, err)
+	}
+}
+
+// An end that is noticed at the last moment has its dossier before the handover: the
+// next image knows nothing of it. A disk that hangs does not hold it up.
+func TestHandoverWaitsForDossiers(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		g := newGraves()
+		kept, failed := -1, errors.New("no such program")
+		faults := within(t, 13, func(m *machine, c *Controller) {
+			m.publish(setOf(entry(files, "a")))
+			wait(time.Minute)
+			err := c.HandOver(context.Background(), Handover{
+				Pause: func() (rest []observe.Exit) {
+					m.mu.Lock()
+					defer m.mu.Unlock()
+					for id, p := range m.procs {
+						if p.main {
+							delete(m.procs, id)
+							rest = append(rest, observe.Exit{Ident: id, Known: true, Code: 3, At: time.Now()})
+						}
+					}
+					return rest
+				},
+				Replace: func([]byte) error {
+					g.mu.Lock()
+					defer g.mu.Unlock()
+					kept = len(g.dead)
+					return failed
+				},
+				Resume: func() {},
+			})
+			if !errors.Is(err, failed) {
+				t.Errorf("hangs=%v: the answer is %v", hangs, err)
+			}
+			if hangs {
+				close(g.hangs)
+			}
+		}, g.keep, func(*Options) {
+			if hangs {
+				g.hangs = make(chan struct{})
+			}
+		})
+		for _, f := range faults {
+			t.Error(f)
+		}
+		if want := map[bool]int{false: 1, true: 0}[hangs]; kept != want {
+			t.Errorf("hangs=%v: %d dossiers at the handover, want %d", hangs, kept, want)
+		}
 	}
 }
 

@@ -38,6 +38,7 @@ type loop struct {
 	noted    []Event  // not yet folded into the history
 	queue    []Action // handed out as soon as there is room
 	inFlight int
+	outside  int // all that is done outside the loop, actions too
 	probing  prober
 	hooks    hooks
 	clerk    clerk
@@ -102,6 +103,8 @@ func (l *loop) run(ctx context.Context) {
 		case lv := <-l.newcomers():
 			l.leaving = lv
 		case <-l.leavingDone():
+		case <-l.leavingLate():
+			l.leaving.hasty = true
 		case q := <-l.questions:
 			q <- answer{l.now(), l.plan, l.ready, l.offers, !l.news}
 			continue

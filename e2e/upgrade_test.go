@@ -25,14 +25,18 @@ type info struct {
 	Unattributed   []struct{ PID int }
 }
 
-// info asks the socket.
-func (r *rig) info() (i info, err error) {
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+// client asks the socket.
+func (r *rig) client(patience time.Duration) *http.Client {
+	return &http.Client{Timeout: patience, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", r.socket)
 		},
 	}}
+}
+
+func (r *rig) info() (i info, err error) {
+	client := r.client(5 * time.Second)
 	resp, err := client.Get("http://controller/apis/proc-controller.dev/v1alpha1/controller")
 	if err != nil {
 		return i, err
@@ -333,4 +337,78 @@ func TestUpgradeTellsOfWhatDiesInIt(t *testing.T) {
 		r.guard(guard.pid)
 	}
 	r.stop()
+}
+
+// An order to end that comes while one program follows the other is not swallowed:
+// who caught it obeys it, also if it has almost left.
+func TestUpgradeForgetsNoSignal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.ownBinary()
+	r.write("a.yaml", agent("a"))
+	r.write("clock.yaml", manifest("MCPServer", "clock", "command: ["+clockBinary+"]\nmcp: {protocol: Legacy}\nports: [{name: http}]"))
+	r.start()
+	a := r.running("agent/a")
+	o, _ := r.available("mcp/clock")
+	if err := syscall.Kill(o.Status.PID, syscall.SIGSTOP); err != nil { // its session takes a second to end
+		t.Fatal(err)
+	}
+	r.signal(syscall.SIGUSR2)
+	eventually(t, soon, "the controller stands still", func() error {
+		r.alive()
+		client := r.client(200 * time.Millisecond)
+		resp, err := client.Get("http://controller/apis/proc-controller.dev/v1alpha1/controller")
+		if err == nil {
+			resp.Body.Close()
+			return errors.New("it answers")
+		}
+		if ne, ok := errors.AsType[net.Error](err); !ok || !ne.Timeout() {
+			return err
+		}
+		return nil
+	})
+	r.signal(syscall.SIGTERM)
+	if code := r.exit(soon); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	gone(t, a.Status.PID)
+	gone(t, o.Status.PID)
+}
+
+// What the next program cannot have any more is no reason to end what runs. If it
+// has to end all the same, nothing of what ran is left.
+func TestUpgradeThatCannotGoOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.ownBinary()
+	r.flags = append(r.flags, "--listen=127.0.0.1:0")
+	seconds := aNap()
+	r.write("tree.yaml", manyOf("tree", seconds))
+	r.write("kept.yaml", agent("kept", "onControllerExit: Keep"))
+	r.start()
+	tree, kept := r.running("agent/tree"), r.running("agent/kept")
+	before := idents(up(t, seconds, treeSize))
+	if err := os.Chmod(filepath.Join(r.state, "token"), 0o644); err != nil { // which is refused
+		t.Fatal(err)
+	}
+	r.signal(syscall.SIGUSR2)
+	r.upgraded(1)
+	if now := r.running("agent/tree"); now.Status.PID != tree.Status.PID || idents(up(t, seconds, treeSize)) != before {
+		t.Errorf("without its port: pid %d, was %d", now.Status.PID, tree.Status.PID)
+	}
+	for _, err := range []error{os.Remove(r.socket), os.Mkdir(r.socket, 0o700)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.signal(syscall.SIGUSR2)
+	if code := r.exit(soon); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	r.unguarded(soon)
+	up(t, seconds, 0)
+	if err := stillRuns(kept.Status.PID); err != nil {
+		t.Errorf("Keep: %v", err)
+	}
+	end(mustLookup(t, kept.Status.PID))
 }

@@ -44,11 +44,15 @@ type machine struct {
 }
 
 // assemble wires the rooms together: lock, journals, source, scanner, actuator,
-// controller, server. On error nothing stays open.
+// controller, server. On error nothing stays open, unless there are workloads
+// already: then the guard has to end them, and knows them by what is open.
 func (m *machine) assemble(f *runFlags) error {
 	err := m.open(f)
-	if err != nil {
+	switch {
+	case err != nil && m.heirloom == nil:
 		m.close()
+	case err != nil && m.actuator != nil:
+		m.actuator.Abandon()
 	}
 	return err
 }
@@ -106,8 +110,11 @@ func (m *machine) open(f *runFlags) error {
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
 	port, token, err := m.openPort(&f.remote, state)
-	if err != nil {
+	if err != nil && m.heirloom == nil {
 		return err
+	}
+	if err != nil { // the workloads are worth more
+		m.log.Error(err, "going on without the port of the API after the upgrade")
 	}
 	m.server, err = api.Listen(api.Options{
 		Path: socket, Log: m.log, Services: m.services(), Loopback: port, Token: token,

@@ -20,14 +20,14 @@ import (
 // reader of our stderr that goes away is no reason to end, and unlike an
 // ignored signal a caught one is back at its default in every child.
 func watchSignals() caughtSignals {
-	c := caughtSignals{ending: make(chan os.Signal, 4), upgrade: make(chan os.Signal, 1)}
+	c := caughtSignals{ending: make(chan os.Signal, 4), upgrade: make(chan os.Signal, 1), letGo: make(chan chan<- bool)}
 	c.hangupIgnored = signal.Ignored(syscall.SIGHUP)
-	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	c.mean = []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !c.hangupIgnored {
-		ending = append(ending, syscall.SIGHUP)
+		c.mean = append(c.mean, syscall.SIGHUP)
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	signal.Notify(c.ending, ending...)
+	c.catch()
 	if len(upgradeSignals) > 0 { // no signal would mean each of them
 		signal.Notify(c.upgrade, upgradeSignals...)
 	}
@@ -37,8 +37,23 @@ func watchSignals() caughtSignals {
 // caughtSignals are the signals that mean something to the controller.
 type caughtSignals struct {
 	ending, upgrade chan os.Signal
+	mean            []os.Signal // an end
+	// letGo asks whoever obeys them whether none has come that means an end.
+	letGo chan chan<- bool
 	// hangupIgnored says that we were told not to end at SIGHUP.
 	hangupIgnored bool
+}
+
+func (c *caughtSignals) catch() { signal.Notify(c.ending, c.mean...) }
+
+// release has those that mean an end do what they do to a program that does not
+// catch them: what this image catches now, the next one would never hear of. It says
+// no if one has come before, which is then obeyed.
+func (c *caughtSignals) release() (none bool) {
+	signal.Stop(c.ending) // all that were caught stand in it by now
+	answer := make(chan bool)
+	c.letGo <- answer
+	return <-answer
 }
 
 // run lets everything run until a signal (or the end of ctx) has stopped it.
@@ -75,6 +90,8 @@ func (m *machine) obey(ctx context.Context) {
 			n++
 		case <-m.signals.upgrade:
 			m.upgrade(ctx)
+		case none := <-m.signals.letGo:
+			none <- n == 1 && len(m.signals.ending) == 0
 		case <-m.controller.Done():
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/proc-controller/proc-controller/controller/api"
+	"github.com/proc-controller/proc-controller/observe"
 	"github.com/proc-controller/proc-controller/spec"
 )
 
@@ -112,7 +113,12 @@ func (f *placeFlags) client() (*api.Client, place, error) {
 	if err != nil {
 		return nil, place{}, err
 	}
-	return api.NewClient(socket), p, nil
+	client := api.NewClient(socket)
+	client.WaitWhile(func() bool {
+		_, alive, _ := observe.OwnerAlive(p.uid, p.owner)
+		return alive
+	})
+	return client, p, nil
 }
 
 // stateDir is where ledger, logs and events are.

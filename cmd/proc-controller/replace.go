@@ -153,6 +153,10 @@ func (r *replacing) replace(state []byte) error {
 	if m.signals.hangupIgnored && runtime.GOOS != "windows" {
 		signal.Ignore(syscall.SIGHUP) // as it was when we began; it is caught by now
 	}
+	defer m.signals.catch()
+	if !m.signals.release() {
+		return controller.ErrShutDown
+	}
 	return m.actuator.Exec(r.program, os.Args, env, append(keep, more...))
 }
 

@@ -24,7 +24,9 @@ const clientTimeout = 30 * time.Second
 // goroutines.
 type Client struct {
 	path string
-	http http.Client
+	// there says that the controller lives; nil where that cannot be told.
+	there func() bool
+	http  http.Client
 	// streams is for answers without an end.
 	streams http.Client
 }
@@ -32,15 +34,43 @@ type Client struct {
 // NewClient makes a client for the socket at path. It connects for each
 // request.
 func NewClient(path string) *Client {
-	c := &Client{path: path, streams: newStreamClient(func(ctx context.Context) (net.Conn, error) { return dial(ctx, path) })}
+	c := &Client{path: path}
+	c.streams = newStreamClient(c.dial)
 	c.http.Timeout = clientTimeout
 	c.http.Transport = &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dial(ctx, path)
+			return c.dial(ctx)
 		},
 	}
 	return c
+}
+
+// WaitWhile has each request wait where nobody listens on a socket that is there,
+// while the controller lives: one program follows another, and listens in a moment.
+// It is called before the first request.
+func (c *Client) WaitWhile(lives func() bool) { c.there = lives }
+
+// How long that may take, and how often it is tried.
+const (
+	followsWithin = 2 * time.Second
+	followsLook   = 10 * time.Millisecond
+)
+
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	between := false // the file goes before there is another one
+	for until := time.Now().Add(followsWithin); ; {
+		conn, err := dial(ctx, c.path)
+		between = between || errors.Is(err, syscall.ECONNREFUSED)
+		if err == nil || c.there == nil || !between || time.Now().After(until) || !c.there() {
+			return conn, err
+		}
+		select {
+		case <-time.After(followsLook):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // dial connects and checks who listens. Root may look at anybody's controller.

@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,5 +95,37 @@ func TestUpgradeIsAskedForByPost(t *testing.T) {
 	var f *Failure
 	if !errors.As(err, &f) || f.Code != 405 {
 		t.Errorf("GET gives %v", err)
+	}
+}
+
+// Between two programs nobody listens on the socket. A request waits then, as long as
+// the controller lives.
+func TestRequestsWaitForTheNextProgram(t *testing.T) {
+	path := socketPath(t)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	asked := 0
+	dead := NewClient(path)
+	dead.WaitWhile(func() bool { asked++; return false })
+	if _, err := dead.Controller(t.Context()); !errors.Is(err, ErrNotRunning) || asked != 1 {
+		t.Errorf("of a controller that has died: %v, asked %d times whether it lives", err, asked)
+	}
+	lives := 0
+	c := NewClient(path)
+	c.WaitWhile(func() bool {
+		if lives++; lives == 3 {
+			serve(t, Options{Path: path, Services: Services{Viewer: &fixedView{view: sampleView()}}})
+		}
+		return true
+	})
+	if _, err := c.Controller(t.Context()); err != nil || lives != 3 {
+		t.Errorf("%v, after %d looks", err, lives)
 	}
 }
