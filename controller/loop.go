@@ -26,6 +26,8 @@ type loop struct {
 	world World
 	plan  Plan
 	ready bool // the first plan has been handed out
+	// young ends the time in which questions wait for that; it is nil afterwards.
+	young <-chan time.Time
 	news  bool // something has changed that status may tell of
 	// offers counts what was offered to the reporter.
 	offers uint64
@@ -76,6 +78,7 @@ func (l *loop) run(ctx context.Context) {
 	defer l.timer.Stop()
 	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
 	defer func() { l.probing.cancel() }()
+	l.young = time.After(youth)
 	l.scan(observe.Full)
 	l.findPublished()
 	l.recallDeaths()
@@ -105,7 +108,9 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.leavingDone():
 		case <-l.leavingLate():
 			l.leaving.hasty = true
-		case q := <-l.questions:
+		case <-l.young:
+			l.young = nil
+		case q := <-l.newQuestions():
 			q <- answer{l.now(), l.plan, l.ready, l.offers, !l.news}
 			continue
 		case <-l.timer.C:
@@ -168,6 +173,24 @@ func (l *loop) drain() (calm bool) {
 		}
 	}
 	return calm
+}
+
+// youth is how long whoever asks at the start of a controller waits for its first look
+// at the world: what it knows before is little, and after an upgrade less than a moment
+// ago. Where the look takes longer, the answer says what is missing.
+const youth = 2 * time.Second
+
+// newQuestions is where questions come in.
+func (l *loop) newQuestions() <-chan chan<- answer {
+	if !l.presentable() {
+		return nil
+	}
+	return l.questions
+}
+
+// presentable says that questions and demands are not better answered in a moment.
+func (l *loop) presentable() bool {
+	return l.ready || l.young == nil || l.world.Shutdown != NotShuttingDown
 }
 
 // now is the world with the present time in it.

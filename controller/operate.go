@@ -165,7 +165,7 @@ func placeOf(e *spec.Entry) string {
 // newDemands is where they come in. While a handover waits for rest none is taken:
 // no plan would follow.
 func (l *loop) newDemands() <-chan demand {
-	if l.leaving != nil {
+	if l.leaving != nil || !l.presentable() {
 		return nil
 	}
 	return l.demands
