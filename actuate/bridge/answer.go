@@ -114,9 +114,9 @@ func (b *bridge) pour(w http.ResponseWriter, r *http.Request, p *pour) bool {
 	}
 	beat := time.NewTicker(b.lim.beat)
 	defer beat.Stop()
-	for {
+	for first := true; ; first = false {
 		v := p.stream.from(p.from)
-		if v.lost && p.endless {
+		if v.lost && p.endless && !first { // one that comes again gets what there is: the ids say that something is missing
 			return true // it could not keep up: it comes again, and knows that it has missed something
 		}
 		out = p.events(out, v)
