@@ -61,7 +61,7 @@ func (k *keeper) notified(p *peer, m rpc.Message) {
 	}
 	e := k.eventOf(p, m)
 	if m.Method == noteTools {
-		go k.recount(p)
+		k.recount(p)
 	}
 	if e.level != "" {
 		// To the modern era a log message belongs to a request, but over a pipe it does
@@ -139,11 +139,38 @@ func (k *keeper) asked(p *peer, m rpc.Message) {
 		p.offer(rpc.Message{ID: m.ID, Result: json.RawMessage(emptyObject)})
 		return
 	}
-	if s := k.client(); s != nil && s.ask(p, m) || p.isOver() {
+	if !k.hold(p, m) {
+		k.put(k.client(), p, m)
+	}
+}
+
+// put asks the client of a session; nil for none.
+func (k *keeper) put(s *session, p *peer, m rpc.Message) {
+	if s != nil && s.ask(p, m) || p.isOver() {
 		return
 	}
 	k.b.findings.unanswerable(m.Method)
 	p.offer(rpc.Errorf(rpc.CodeMethodNotFound, "no client of this server can be asked for %s", m.Method).Response(m.ID))
+}
+
+// early is what a server asks before there is the session that it belongs to: many ask
+// for the roots as soon as they are greeted.
+type early struct {
+	p *peer
+	m rpc.Message
+}
+
+// hold keeps a question for the client that has the server started. It says false if
+// its session is there, or none will be.
+func (k *keeper) hold(p *peer, m rpc.Message) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.several || k.hello.own || len(k.members) > 0 || len(k.early) >= maxQuestions {
+		return false
+	}
+	m.ID, m.Params = bytes.Clone(m.ID), bytes.Clone(m.Params)
+	k.early = append(k.early, early{p, m})
+	return true
 }
 
 // ended tells the client that nobody waits for what it was asked.
@@ -172,6 +199,12 @@ func (k *keeper) join(m member) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.members[m] = struct{}{}
+	if s, ok := m.(*session); ok {
+		for _, e := range k.early {
+			k.put(s, e.p, e.m)
+		}
+		k.early = nil
+	}
 }
 
 // leave ends what join began. Who leaves need not wait for the server to hear of it.
@@ -186,10 +219,13 @@ func (k *keeper) leave(m member) {
 func (k *keeper) restore(p *peer, pr *profile) {
 	k.topics.restore(p, pr)
 	k.mu.Lock()
-	level := k.level
-	k.mu.Unlock()
-	if level != "" && p.era != spec.EraModern {
-		_ = p.requestNow(&call{method: methodSetLevel, to: nobody{}}, levelParams(level)) // an error of it was told before
+	defer k.mu.Unlock()
+	k.restoreLevelLocked(p)
+}
+
+func (k *keeper) restoreLevelLocked(p *peer) {
+	if k.restored = k.level; k.level != "" && p.era != spec.EraModern {
+		_ = p.requestNow(&call{method: methodSetLevel, to: nobody{}}, levelParams(k.level)) // an error of it was told before
 	}
 }
 

@@ -45,6 +45,7 @@ type bridge struct {
 	// said of itself then.
 	rehearsed *spec.ServerInfo
 	failure   error
+	trying    bool // it is being tried again
 }
 
 // Run serves until ctx ends, and then stops in order: nothing that it has started is

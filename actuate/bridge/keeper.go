@@ -30,9 +30,11 @@ type keeper struct {
 	crashes  int       // that count for the back-off
 	members  map[member]struct{}
 	level    string // that the server was set to, "" for never
+	restored string // that one was set to when it was started
 	tools    int
 	mirrors  map[string][]mirror // of tools that have some
-	counting bool
+	census   *census
+	early    []early
 	closed   bool
 }
 
@@ -168,6 +170,9 @@ func (k *keeper) started(proc *process) {
 func (k *keeper) publish(p *peer, pr *profile) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.level != k.restored { // by who came meanwhile
+		k.restoreLevelLocked(p)
+	}
 	k.current, k.profile, k.trouble = p, pr, nil
 	k.tellLocked()
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,6 +46,9 @@ type switches struct {
 	listless string
 	inOrder  bool
 	picky    bool
+	curious  bool // it asks for the roots as soon as it may
+	eager    bool // its tools change as soon as it was greeted
+	tools    int  // that were added
 	brittle  bool // it ends of what it does not know
 	mute     bool // it says nothing to that
 }
@@ -83,6 +87,10 @@ func serveSwitches(kind string) {
 			s.picky = true
 		case "oneatatime": // reads a message when it is done with the former one
 			s.inOrder = true
+		case "curious":
+			s.curious = true
+		case "eager":
+			s.eager = true
 		case "mark": // adds to a file
 			mark(value)
 		case "listless": // has a file when it is asked for its tools, which it does not answer
@@ -175,6 +183,9 @@ func (s *switches) handle(m testMessage) {
 		s.write(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"`+version+`","serverInfo":{"name":"switches","version":"1"},"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{},"tasks":{}}}}`, m.ID)
 	case "notifications/initialized":
 		s.note("initialized")
+		if s.curious {
+			s.write(`{"jsonrpc":"2.0","id":"q1","method":"roots/list"}`)
+		}
 	case "notifications/cancelled":
 		s.note("cancelled:%s", m.Params.RequestID)
 	case "notifications/roots/list_changed":
@@ -186,6 +197,10 @@ func (s *switches) handle(m testMessage) {
 		s.note("level:%s", m.Params.Level)
 		s.answer(m, `{}`)
 	case "tools/list":
+		if s.eager {
+			s.list(m)
+			return
+		}
 		if s.listless != "" {
 			mark(s.listless)
 			return
@@ -220,6 +235,18 @@ func (s *switches) picks(m testMessage) bool {
 		os.Exit(7)
 	}
 	return strings.HasPrefix(m.Params.ProtocolVersion, "refuse") || m.Params.ProtocolVersion == "silent"
+}
+
+// list answers with all tools, and says then that one more has come, while there are
+// less than three.
+func (s *switches) list(m testMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tools < 3 {
+		s.tools++
+		s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+	}
+	s.answer(m, `{"tools":[`+strings.Join(slices.Repeat([]string{`{"name":"t","inputSchema":{}}`}, s.tools), ",")+`]}`)
 }
 
 func (s *switches) answer(m testMessage, result string) {
@@ -296,8 +323,10 @@ func (s *switches) call(m testMessage) {
 		for i := range a.N {
 			s.write(`{"jsonrpc":"2.0","id":"many%d","method":"sampling/createMessage","params":{"messages":[]}}`, i)
 		}
-	case "ask":
-		s.write(`{"jsonrpc":"2.0","id":"q1","method":%q,"params":{"messages":[]}}`, a.Text)
+	case "ask", "told":
+		if m.Params.Name == "ask" {
+			s.write(`{"jsonrpc":"2.0","id":"q1","method":%q,"params":{"messages":[]}}`, a.Text)
+		}
 		for range 1000 {
 			s.mu.Lock()
 			result, ok := s.asked[`"q1"`]

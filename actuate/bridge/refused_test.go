@@ -61,7 +61,9 @@ func TestRefusedSession(t *testing.T) {
 // TestFailedSession: a server that ends when it is greeted is told of, but what runs is
 // not to be restarted for it.
 func TestFailedSession(t *testing.T) {
-	g := start(t, "picky", func(o *Options, _ *limits) { o.Sharing = spec.SharingPerSession })
+	g := start(t, "picky", func(o *Options, _ *limits) {
+		o.Sharing, o.Backoff.Initial, o.Backoff.Max = spec.SharingPerSession, spec.Duration(time.Hour), spec.Duration(time.Hour)
+	})
 	c := g.client()
 	if a := g.request("POST", helloOf("end")); a.status != 503 || !strings.Contains(a.message(), "exit code 7") {
 		t.Errorf("failed: %d %s", a.status, a.message())
@@ -79,6 +81,17 @@ func TestFailedSession(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// TestIsTriedAgain: a server that could not be started for a session is well again once
+// it can be started, although no client tries.
+func TestIsTriedAgain(t *testing.T) {
+	g := start(t, "picky", func(o *Options, _ *limits) { o.Sharing = spec.SharingPerSession })
+	eventually(t, func() string { return g.report().Problem })
+	if a := g.request("POST", helloOf("end")); a.status != 503 {
+		t.Errorf("failed: %d %s", a.status, a.message())
+	}
+	eventually(t, func() string { return g.report().Problem })
 }
 
 // TestRefusedByOneThatSaysNoMore: who is refused is told so, also where the server does

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/proc-controller/proc-controller/mcp/rpc"
@@ -19,6 +20,10 @@ const (
 	maxHealthTimeout = time.Minute
 	toolsWait        = 2 * time.Second
 	maxPages         = 64 // of a list of tools
+	// firstRecount and lastRecount lie between two counts: some servers say that their
+	// tools have changed whenever they are asked for them.
+	firstRecount = 100 * time.Millisecond
+	lastRecount  = time.Minute
 )
 
 // health answers a probe: 200 if the server answers, else 503, and what there is to
@@ -185,10 +190,11 @@ func (b *bridge) restarted() {
 // of it has them. It does not wait long for one that takes its time.
 func (k *keeper) learnTools(ctx context.Context, p *peer, pr *profile) {
 	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		k.countTools(context.Background(), p, pr)
-	}()
+	c := &census{p: p, pr: pr}
+	k.mu.Lock()
+	k.census = c
+	k.mu.Unlock()
+	go k.count(c, sync.OnceFunc(func() { close(done) }))
 	timer := time.NewTimer(toolsWait)
 	defer timer.Stop()
 	select {
@@ -212,19 +218,57 @@ func (k *keeper) countTools(ctx context.Context, p *peer, pr *profile) {
 	k.tools, k.mirrors = n, mirrors
 }
 
-// recount does it again after a change, one at a time.
+// census is the count of the tools of one server. What changes is guarded by the keeper.
+type census struct {
+	p     *peer
+	pr    *profile
+	stale bool // they have changed since the count was begun
+	busy  bool
+}
+
+// recount counts again after a change. What changes before a server is counted for the
+// first time needs none.
 func (k *keeper) recount(p *peer) {
 	k.mu.Lock()
-	pr, busy := k.profile, k.counting
-	k.counting = true
+	c := k.census
 	k.mu.Unlock()
-	if pr == nil || busy {
-		return
+	if c != nil && c.p == p {
+		go k.count(c, func() {})
 	}
-	k.countTools(context.Background(), p, pr)
+}
+
+// count counts one at a time, and once more what has changed meanwhile. It calls counted
+// after each time.
+func (k *keeper) count(c *census, counted func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.counting = false
+	if c.stale = true; c.busy {
+		return
+	}
+	c.busy = true
+	for pause := firstRecount; c.stale; pause = min(2*pause, lastRecount) {
+		c.stale = false
+		k.mu.Unlock()
+		k.countTools(context.Background(), c.p, c.pr)
+		counted()
+		k.mu.Lock()
+		if c.stale {
+			k.mu.Unlock()
+			c.p.rest(pause)
+			k.mu.Lock()
+		}
+	}
+	c.busy = false
+}
+
+// rest waits for a time, or for the end of the server.
+func (p *peer) rest(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.over:
+	}
 }
 
 func (k *keeper) listTools(ctx context.Context, p *peer, pr *profile, mirrors map[string][]mirror) (n int, err error) {

@@ -55,7 +55,9 @@ func (c *pending) succeed() {
 
 // request takes a request of the client; the answer goes to st, at once or later.
 func (s *session) request(ctx context.Context, st *stream, m rpc.Message) {
-	c := &pending{stream: st, s: s}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &pending{stream: st, s: s, quit: cancel}
 	c.call = &call{id: bytes.Clone(m.ID), method: m.Method, to: c}
 	if err := s.admit(c); err != nil {
 		st.answered(c.call, err.Response(m.ID))
@@ -77,6 +79,8 @@ func (s *session) request(ctx context.Context, st *stream, m rpc.Message) {
 	}
 }
 
+var errSessionEnded = rpc.Errorf(rpc.CodeServer, "the session has ended")
+
 // admit notes a request, unless its id is in use or too many wait.
 func (s *session) admit(c *pending) *rpc.Error {
 	s.mu.Lock()
@@ -84,7 +88,7 @@ func (s *session) admit(c *pending) *rpc.Error {
 	key := rpc.KeyOf(c.call.id)
 	switch {
 	case s.closed:
-		return rpc.Errorf(rpc.CodeServer, "the session has ended")
+		return errSessionEnded
 	case s.calls[key] != nil:
 		return rpc.Errorf(rpc.CodeInvalidRequest, "the id %s is in use by a request that was not answered yet", c.call.id)
 	case len(s.calls) >= s.b.lim.calls:
@@ -105,10 +109,16 @@ func (s *session) forward(ctx context.Context, c *pending, params json.RawMessag
 				c.succeed()
 				return nil
 			}
-			c.call.adapt = toLegacy
 			params = s.k.hello.meta(params, s.logLevel())
 		}
 		s.mu.Lock()
+		if !s.waitsLocked(c) { // it was cancelled meanwhile
+			s.mu.Unlock()
+			return nil
+		}
+		if p.era == spec.EraModern {
+			c.call.adapt = toLegacy
+		}
 		c.peer, c.params = p, nil
 		if p.era == spec.EraModern && !s.k.several {
 			c.params = bytes.Clone(params)
@@ -189,8 +199,9 @@ func (s *session) cancel(params json.RawMessage) {
 		p, at, asking = c.peer, c.call, c.asking
 	}
 	s.mu.Unlock()
-	if p != nil && (asking || p.giveUp(at, rpc.Get(params, "reason"))) {
+	if c != nil && (p == nil || asking || p.giveUp(at, rpc.Get(params, "reason"))) {
 		c.fail(rpc.Errorf(rpc.CodeServer, "the request was cancelled"))
+		c.quit()
 		s.forsake(errForsaken.Error(), func(q question) bool { return q.of == c })
 	}
 }
@@ -230,9 +241,10 @@ func (s *session) subscribe(ctx context.Context, c *pending, params json.RawMess
 		return
 	}
 	s.mu.Lock()
-	has, full := s.uris[uri], len(s.uris) >= maxTopics
+	has, full := s.uris[uri] != nil, len(s.uris) >= maxTopics
+	sub := &subscription{}
 	if !has && !full {
-		s.uris[uri] = true // before the server can say anything of it
+		s.uris[uri] = sub // before the server can say anything of it
 	}
 	s.mu.Unlock()
 	switch {
@@ -244,10 +256,19 @@ func (s *session) subscribe(ctx context.Context, c *pending, params json.RawMess
 		return
 	}
 	err := s.k.submit(ctx, func(p *peer, _ *profile) error { return s.k.topics.retain(ctx, p, uri) })
-	if err != nil {
-		s.mu.Lock()
+	s.mu.Lock()
+	wanted := s.uris[uri] == sub
+	switch {
+	case wanted && err == nil:
+		sub.held = true
+	case wanted:
 		delete(s.uris, uri)
-		s.mu.Unlock()
+	}
+	s.mu.Unlock()
+	if err == nil && !wanted {
+		s.k.topics.release(uri)
+	}
+	if err != nil {
 		c.fail(err)
 		return
 	}
@@ -257,10 +278,11 @@ func (s *session) subscribe(ctx context.Context, c *pending, params json.RawMess
 func (s *session) unsubscribe(c *pending, params json.RawMessage) {
 	uri, _ := rpc.Text(rpc.Get(params, "uri"))
 	s.mu.Lock()
-	has := s.uris[uri]
+	sub := s.uris[uri]
+	held := sub != nil && sub.held
 	delete(s.uris, uri)
 	s.mu.Unlock()
-	if has {
+	if held {
 		s.k.topics.release(uri)
 	}
 	c.succeed()

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -28,7 +29,7 @@ type session struct {
 	streams   map[string]*stream
 	retired   []*stream // those of streams that have ended, the oldest first
 	last      int       // number that was given to a stream
-	uris      map[string]bool
+	uris      map[string]*subscription
 	level     string
 	questions map[int64]question
 	question  int64 // number that was given to one
@@ -39,12 +40,20 @@ type session struct {
 	over      chan struct{} // closed with it
 }
 
+// subscription is that of a session to a resource.
+type subscription struct {
+	// held says that it is one of the topics. Until then whoever subscribes has to end
+	// it if the session does not want it any more.
+	held bool
+}
+
 // pending is a request of the client that waits for its answer.
 type pending struct {
 	call   *call
 	peer   *peer // nil while it was not sent yet
 	stream *stream
 	s      *session
+	quit   context.CancelFunc // ends what it waits for before it is sent
 	// For a modern server that may want input:
 	params json.RawMessage // as they were sent
 	rounds int
@@ -54,7 +63,7 @@ type pending struct {
 func newSession(b *bridge, k *keeper, id, version string) *session {
 	s := &session{
 		b: b, k: k, id: id, version: version, get: newStream("0", -1, b.lim), used: time.Now(),
-		calls: map[rpc.Key]*pending{}, streams: map[string]*stream{}, uris: map[string]bool{}, questions: map[int64]question{},
+		calls: map[rpc.Key]*pending{}, streams: map[string]*stream{}, uris: map[string]*subscription{}, questions: map[int64]question{},
 		over: make(chan struct{}),
 	}
 	s.streams[s.get.id] = s.get
@@ -111,7 +120,7 @@ func (s *session) close() {
 	s.closed = true
 	close(s.over)
 	calls, streams, uris := s.calls, s.streams, s.uris
-	s.calls, s.streams, s.uris, s.level = map[rpc.Key]*pending{}, map[string]*stream{}, map[string]bool{}, ""
+	s.calls, s.streams, s.uris, s.level = map[rpc.Key]*pending{}, map[string]*stream{}, map[string]*subscription{}, ""
 	s.mu.Unlock()
 	for _, c := range calls {
 		s.mu.Lock()
@@ -120,7 +129,8 @@ func (s *session) close() {
 		if p != nil {
 			p.giveUp(at, nil)
 		}
-		c.stream.end()
+		c.stream.answered(at, errSessionEnded.Response(at.id))
+		c.quit()
 	}
 	for _, st := range streams {
 		st.end()
@@ -129,8 +139,10 @@ func (s *session) close() {
 		go s.k.stop()
 		return
 	}
-	for uri := range uris {
-		s.k.topics.release(uri)
+	for uri, sub := range uris {
+		if sub.held {
+			s.k.topics.release(uri)
+		}
 	}
 	s.k.leave(s)
 }

@@ -85,7 +85,35 @@ func (b *bridge) tried(err error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failure = err
+	if b.failure = err; err != nil && !b.trying {
+		b.trying = true
+		go b.tryAgain()
+	}
+}
+
+// tryAgain tries the server again after one did not start for a session, until one does:
+// clients that hear that it is not well begin no session which would show otherwise.
+func (b *bridge) tryAgain() {
+	for tries := 1; ; tries++ {
+		timer := time.NewTimer(delay(b.o.Backoff, tries))
+		select {
+		case <-timer.C:
+		case <-b.stopping:
+			timer.Stop()
+			return
+		}
+		b.mu.Lock()
+		full := b.roomLocked() != nil
+		well := b.failure == nil
+		b.trying = !well
+		b.mu.Unlock()
+		if well {
+			return
+		}
+		if !full {
+			_ = b.rehearse() // which notes what came of it
+		}
+	}
 }
 
 // roomLocked says whether one more server may be started.

@@ -74,6 +74,9 @@ func (k *keeper) startIn(ctx context.Context, deadline time.Duration, era spec.E
 	if refused != nil {
 		failed.refused = refused.err
 	}
+	if errors.Is(err, context.Canceled) {
+		failed.reason = errStopping.Error()
+	}
 	select {
 	case <-proc.ended:
 		// A server that has refused a client may end of the greeting that came after.
