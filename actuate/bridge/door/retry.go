@@ -18,12 +18,13 @@ const (
 )
 
 // retries are the reasons for which one call was sent again, each once.
-type retries struct{ moved, session, params bool }
+type retries struct{ moved, session, params, stopped bool }
 
 // retry says whether a call that was refused should be sent again, after what was
 // wrong has been seen to: the server, or its token, is another one by now; the session
 // has ended and the server said so with 400; headers were missing that repeat
-// parameters of a tool.
+// parameters of a tool; it begins no session now, as one does that is being stopped, and
+// many clients ask for that only once.
 func (d *door) retry(c *call, way link, err error) bool {
 	var refused *refusedError
 	if !errors.As(err, &refused) {
@@ -34,6 +35,8 @@ func (d *door) retry(c *call, way link, err error) bool {
 	switch refused.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed:
 		return once(&c.retries.moved) && d.moved(ctx, way)
+	case http.StatusServiceUnavailable:
+		return c.m.Method == methodInitialize && once(&c.retries.stopped) && d.lose(way, err)
 	case http.StatusBadRequest:
 		if refused.says != nil && refused.says.Code == rpc.CodeHeaderMismatch {
 			return c.m.Method == methodCallTool && once(&c.retries.params) && d.relearn(ctx, way, c)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,6 +91,45 @@ func TestComesLater(t *testing.T) {
 	c.says("nobody listens there")
 	where.move(s.URL, nil)
 	c.result("1")
+	c.close()
+}
+
+// A server that is being stopped begins no session: the next one does. One that stays,
+// and is full perhaps, is asked twice.
+func TestBeginsNoSession(t *testing.T) {
+	next := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if m, ok := post(w, r); ok {
+			reply(w, m.ID, `"next"`)
+		}
+	})
+	var where moving
+	var asked atomic.Int64
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		m, ok := post(w, r)
+		if !ok {
+			return
+		}
+		if asked.Add(1) == 3 {
+			where.move("", &Coming{errors.New("it is on its way")})
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		e := rpc.Errorf(rpc.CodeServer, "no session now").Response(m.ID)
+		_, _ = w.Write(e.Bytes())
+	})
+	where.move(s.URL, nil)
+	c := open(t, where.endpoint)
+	c.request("1", methodInitialize, `{}`)
+	c.fails("1", "no session now")
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times", n)
+	}
+	c.request("2", methodInitialize, `{}`)
+	c.says("it is on its way")
+	where.move(next.URL, nil)
+	if got := c.result("2"); got != `"next"` {
+		t.Errorf("result %s", got)
+	}
 	c.close()
 }
 
