@@ -222,6 +222,30 @@ func TestQuickControllerWaitsForTheGuard(t *testing.T) {
 	r.stop()
 }
 
+// What the controller had told, and the disk had not kept when it was killed, the guard
+// writes down: what has done its work is not done again, and what a person has
+// suspended stays so.
+func TestGuardWritesDownWhatTheDiskHasNot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	runs := filepath.Join(t.TempDir(), "runs")
+	r.write("once.yaml", manifest("Agent", "once", "command: [sh, -c, 'echo ran >> "+runs+"']\nrestartPolicy: Never"))
+	r.write("a.yaml", agent("a"))
+	r.start()
+	r.running("agent/a")
+	r.until("agent/once", "completed", func(o object) bool { return o.Status.Phase == "Completed" })
+	r.does(0, nil, "suspend", "agent/a")
+	r.forget()
+	r.crash()
+	r.start()
+	r.until("agent/once", "completed", func(o object) bool { return o.Status.Phase == "Completed" })
+	r.until("agent/a", "suspended", func(o object) bool { return o.Status.Phase == "Suspended" })
+	if b, _ := os.ReadFile(runs); string(b) != "ran\n" {
+		t.Errorf("it has run again: %q", b)
+	}
+	r.stop()
+}
+
 // While a controller lives, a second one does not wait.
 func TestGuardDoesNotHideALivingController(t *testing.T) {
 	t.Parallel()

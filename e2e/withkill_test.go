@@ -100,3 +100,63 @@ func killedAt(t *testing.T, m killMoment) {
 	}
 	<-exited
 }
+
+// The keys of TestWithInterruptedAtAnyMoment, so many at once.
+const (
+	withKeys     = 120
+	keysTogether = 8
+)
+
+// Whenever Ctrl-C comes, the run ends of that, with the code for it: a key is neither
+// lost between the set and the command, nor taken for a fault of ours.
+func TestWithInterruptedAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	keys := withKeys
+	if testing.Short() {
+		keys = 2 * keysTogether
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	moments := make(chan time.Duration, keys)
+	for range keys {
+		moments <- time.Duration(r.IntN(400)) * time.Millisecond
+	}
+	close(moments)
+	var workers sync.WaitGroup
+	for range keysTogether {
+		workers.Go(func() {
+			for after := range moments {
+				interruptedAt(t, after)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// interruptedAt is one such run.
+func interruptedAt(t *testing.T, after time.Duration) {
+	w := newWithRun(t, map[string]string{"a.yaml": agent("a")})
+	w.start("-f", w.dir, "--", "sleep", "1000")
+	<-time.After(after)
+	must(t, syscall.Kill(-w.cmd.Process.Pid, syscall.SIGINT)) // as a terminal does
+	ended := make(chan struct{})
+	go func() {
+		_ = w.cmd.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(soon):
+		t.Errorf("%v: the key was lost\n%s", after, w.err.String())
+		_ = w.cmd.Process.Kill()
+		<-ended
+	}
+	status, _ := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if w.cmd.ProcessState.ExitCode() != 128+int(syscall.SIGINT) && status.Signal() != syscall.SIGINT {
+		t.Errorf("%v: it ends with %v\n%s", after, w.cmd.ProcessState, w.err.String())
+	}
+	if err := within(context.Background(), soon, w.left); err != nil {
+		t.Errorf("%v: %v", after, err)
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -65,6 +66,7 @@ func (r *guardReap) open() error {
 	r.closing(l.Release)
 	r.log.Info("the controller has died; ending what was to end with it", "owner", r.brief.Owner, "pid", r.brief.Controller.PID)
 	r.records = r.openRecords(r.brief.State, r.brief.Ledger)
+	r.writeDown()
 	children, err := r.brief.Children()
 	if err != nil {
 		r.log.Error(err, "cannot read which children the controller had")
@@ -86,6 +88,17 @@ func (r *guardReap) open() error {
 	r.closing(actuator.Close)
 	r.actuator.Actuator = actuator
 	return nil
+}
+
+// writeDown puts all that the mirror knows into the ledger: the disk may not have
+// taken the last of it before the controller died, or the files were deleted.
+func (r *guardReap) writeDown() {
+	if r.records.mirror == nil {
+		return
+	}
+	for _, line := range controller.Compact(observe.BootID(), slices.Collect(r.records.mirror.Lines)) {
+		r.records.ledger.Append(json.RawMessage(line))
+	}
 }
 
 // says is the answer to whoever wants the lock.

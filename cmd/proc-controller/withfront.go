@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -60,6 +61,9 @@ type withBrief struct {
 	TrustUIDs []int
 	Quiet     bool
 	Verbose   bool
+	// Group is the process group of the front. The keeper begins in one of its own,
+	// and joins it when it catches signals: until then a key would end it.
+	Group int
 }
 
 // withSignals are those that a command is told of.
@@ -81,6 +85,7 @@ func withFront(std streams, b *withBrief) error {
 		return err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err
+	b.Group = leaveGroup(cmd)
 	line, err := briefed(cmd, cmd.Start, b)
 	if err != nil {
 		return fmt.Errorf("cannot start: %w", err)
@@ -108,6 +113,9 @@ func asKeeper(err error) error {
 		return nil
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
 		return endedWith(exit.ExitCode())
+	case exit != nil && slices.Contains(withSignals(), os.Signal(syscall.Signal(signalOf(exit.ProcessState)))):
+		// It catches them. So it was not there yet, and has begun nothing.
+		return endedWith(exitSignal + signalOf(exit.ProcessState))
 	}
 	return fmt.Errorf("the process that ran the command has ended unexpectedly: %w", err)
 }

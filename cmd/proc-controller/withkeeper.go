@@ -47,6 +47,7 @@ func withKeeper(std streams) error {
 	if line, err = readBrief(&k.brief); err != nil {
 		return err
 	}
+	joinGroup(k.brief.Group) // what it is sent is caught by now
 	k.told = bytesOf(line)
 	if k.foster, err = actuate.NewFoster(); err != nil {
 		return err
@@ -192,6 +193,7 @@ func (k *keeper) command(env []string) int {
 		k.std.say(fmt.Errorf("cannot run %s: %v", argv[0], cause(err)))
 		return exitNotFound
 	}
+	began := time.Now()
 	ended := make(chan error, 1)
 	go func() { ended <- k.foster.Wait(cmd) }()
 	told := k.told
@@ -205,7 +207,10 @@ func (k *keeper) command(env []string) int {
 			if !more {
 				told, sig, grace = nil, syscall.SIGTERM, orphanGrace
 			}
-			if !k.hadIt(sig) {
+			// A key that came just before the command began went past it; one that
+			// came just after reaches it twice.
+			young := time.Since(began) < keyboardLag
+			if !k.hadIt(sig) || young {
 				_ = cmd.Process.Signal(sig) // it may just have ended
 			}
 			if late == nil && (sig == syscall.SIGTERM || sig == syscall.SIGHUP) {
@@ -220,7 +225,7 @@ func (k *keeper) command(env []string) int {
 // keyboardLag is how much later than the front we may hear of a key.
 const keyboardLag = 100 * time.Millisecond
 
-// hadIt says that the command has got a signal already: Ctrl-C and Ctrl-\ reach
+// hadIt says that the command, if it ran, has got a signal already: Ctrl-C and Ctrl-\ reach
 // the whole group that is in front of the terminal, and so us, too.
 func (k *keeper) hadIt(sig syscall.Signal) bool {
 	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {

@@ -2,7 +2,10 @@
 
 package main
 
-import "os"
+import (
+	"os"
+	"os/exec"
+)
 
 // inheritedPipe is empty: no descriptors are handed on here.
 func inheritedPipe() *os.File {
@@ -12,3 +15,8 @@ func inheritedPipe() *os.File {
 
 // signalOf is 0: no signal ends a process here.
 func signalOf(*os.ProcessState) int { return 0 }
+
+// leaveGroup and joinGroup do nothing: there are no process groups here.
+func leaveGroup(*exec.Cmd) int { return 0 }
+
+func joinGroup(int) {}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -20,3 +21,13 @@ func signalOf(s *os.ProcessState) int {
 	}
 	return 0
 }
+
+// leaveGroup has a command begin in a process group of its own, and gives ours.
+func leaveGroup(cmd *exec.Cmd) (ours int) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return syscall.Getpgrp()
+}
+
+// joinGroup puts this process into a group of its session. One that is gone by now
+// was that of a front that has died.
+func joinGroup(group int) { _ = syscall.Setpgid(0, group) }

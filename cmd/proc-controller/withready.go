@@ -58,17 +58,36 @@ func (k *keeper) awaitReady() ([]api.Object, int) {
 			return nil, exitNotReady
 		case <-k.ended:
 			show.clear()
+			if code := k.interrupted(); code != exitDone {
+				return nil, code
+			}
 			k.std.say(errors.New("the set was not started: its controller has ended"))
 			k.quote(k.logPath())
 			return nil, exitNotReady
 		case sig, more := <-k.told:
 			show.clear()
-			if !more {
-				return nil, exitFailed // nobody is there who would see it
-			}
-			return nil, exitSignal + int(sig)
+			return nil, codeOfTold(sig, more)
 		}
 	}
+}
+
+// interrupted is why the controller may have ended: a key that reached it before it
+// had a session of its own. The front hears of that, too, and so do we.
+func (k *keeper) interrupted() int {
+	select {
+	case sig, more := <-k.told:
+		return codeOfTold(sig, more)
+	case <-time.After(keyboardLag):
+		return exitDone
+	}
+}
+
+// codeOfTold is the exit code where what the front was told comes before the command.
+func codeOfTold(sig byte, more bool) int {
+	if !more {
+		return exitFailed // nobody is there who would see it
+	}
+	return exitSignal + int(sig)
 }
 
 // look asks the controller once.
