@@ -90,14 +90,15 @@ func (r *guardReap) open() error {
 	return nil
 }
 
-// writeDown puts all that the mirror knows into the ledger: the disk may not have
-// taken the last of it before the controller died, or the files were deleted.
+// writeDown puts all that the mirror knows into the ledger on the disk, which may not
+// have taken the last of it before the controller died, or was deleted.
 func (r *guardReap) writeDown() {
-	if r.records.mirror == nil {
+	t, ok := r.records.ledger.(both)
+	if !ok {
 		return
 	}
 	for _, line := range controller.Compact(observe.BootID(), slices.Collect(r.records.mirror.Lines)) {
-		r.records.ledger.Append(json.RawMessage(line))
+		t.disk.Append(json.RawMessage(line))
 	}
 }
 

@@ -94,12 +94,12 @@ func (m *machine) load(path string, yield func(line []byte) bool) {
 }
 
 // both is one journal in two places.
-type both struct{ a, b controller.Journal }
+type both struct{ disk, memory controller.Journal }
 
 // Append gives the record to either.
 func (t both) Append(record any) {
-	t.a.Append(record)
-	t.b.Append(record)
+	t.disk.Append(record)
+	t.memory.Append(record)
 }
 
 // nowhere is a journal without a place to be in.
