@@ -90,6 +90,7 @@ func TestOrphanageTellsOwnChildrenApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "it was handed to us", func() bool { return parentOf(pid) == os.Getpid() })
 	if o.empty(isOwn) {
 		t.Error("an orphan was not seen")
 	}
