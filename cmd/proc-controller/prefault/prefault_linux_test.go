@@ -40,7 +40,8 @@ func TestProgramIsDroppedAndPopulated(t *testing.T) {
 		t.Skipf("%d kB are mapped, and the program is %d bytes: the kernel cannot populate (since 5.14)", all, size)
 	}
 	Drop()
-	if left := fileBacked(t); left > all*3/4 {
+	// What runs meanwhile is mapped again, sixteen pages at each touch; all of it never is.
+	if left := fileBacked(t); left > all*19/20 {
 		t.Errorf("%d kB are left of %d", left, all)
 	}
 	populateProgram()
