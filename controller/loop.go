@@ -73,20 +73,9 @@ type outcome func(*loop)
 
 // run wakes, folds in all that is waiting, decides, hands out, sleeps.
 func (l *loop) run(ctx context.Context) {
-	l.timer = time.NewTimer(resyncEvery)
-	l.due = time.Now().Add(resyncEvery)
+	stop := l.begin(ctx)
 	defer l.timer.Stop()
-	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
 	defer func() { l.probing.cancel() }()
-	l.young = time.After(youth)
-	l.scan(observe.Full)
-	l.findPublished()
-	l.recallDeaths()
-	stop := ctx.Done()
-	if ctx.Err() != nil { // before anything is decided
-		stop = nil
-		l.shutDown(ShutdownGraceful)
-	}
 	for !l.finished() {
 		calm := false
 		select {
@@ -134,6 +123,23 @@ func (l *loop) run(ctx context.Context) {
 		}
 		l.pass()
 	}
+}
+
+// begin has everything looked at for the first time, and gives what ends the loop: nil
+// if it is told to end before anything is decided.
+func (l *loop) begin(ctx context.Context) (stop <-chan struct{}) {
+	l.timer = time.NewTimer(resyncEvery)
+	l.due = time.Now().Add(resyncEvery)
+	l.probing.ctx, l.probing.cancel = context.WithCancel(context.Background())
+	l.young = time.After(youth)
+	l.scan(observe.Full)
+	l.findPublished()
+	l.recallDeaths()
+	if ctx.Err() != nil {
+		l.shutDown(ShutdownGraceful)
+		return nil
+	}
+	return ctx.Done()
 }
 
 // take folds in an outcome, and says whether it is no reason to decide at once.

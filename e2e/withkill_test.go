@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The kills of TestWithKilledAtAnyMoment, so many at once.
+// The kills of TestWithKilledAtAnyMoment, and how many runs of such a test are at once.
 const (
 	withKills    = 200
 	withTogether = 8
@@ -43,23 +43,28 @@ func momentOf(n int, r *rand.Rand) killMoment {
 // started, whether that can be told by its environment or not, and no file.
 func TestWithKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	kills := withKills
+	atMoments(t, withKills, momentOf, killedAt)
+}
+
+// atMoments has so many runs, each at a moment of its own, withTogether at once; in
+// short mode two for each of those.
+func atMoments[M any](t *testing.T, runs int, moment func(n int, r *rand.Rand) M, run func(*testing.T, M)) {
 	if testing.Short() {
-		kills = 2 * withTogether
+		runs = 2 * withTogether
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	moments := make(chan killMoment, kills)
-	for n := range kills {
-		moments <- momentOf(n, r)
+	moments := make(chan M, runs)
+	for n := range runs {
+		moments <- moment(n, r)
 	}
 	close(moments)
 	var workers sync.WaitGroup
 	for range withTogether {
 		workers.Go(func() {
 			for m := range moments {
-				killedAt(t, m)
+				run(t, m)
 			}
 		})
 	}
@@ -101,37 +106,15 @@ func killedAt(t *testing.T, m killMoment) {
 	<-exited
 }
 
-// The keys of TestWithInterruptedAtAnyMoment, so many at once.
-const (
-	withKeys     = 120
-	keysTogether = 8
-)
+// withKeys are those of TestWithInterruptedAtAnyMoment.
+const withKeys = 120
 
 // Whenever Ctrl-C comes, the run ends of that, with the code for it: a key is neither
 // lost between the set and the command, nor taken for a fault of ours.
 func TestWithInterruptedAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	keys := withKeys
-	if testing.Short() {
-		keys = 2 * keysTogether
-	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
-	moments := make(chan time.Duration, keys)
-	for range keys {
-		moments <- time.Duration(r.IntN(400)) * time.Millisecond
-	}
-	close(moments)
-	var workers sync.WaitGroup
-	for range keysTogether {
-		workers.Go(func() {
-			for after := range moments {
-				interruptedAt(t, after)
-			}
-		})
-	}
-	workers.Wait()
+	inStart := func(_ int, r *rand.Rand) time.Duration { return time.Duration(r.IntN(400)) * time.Millisecond }
+	atMoments(t, withKeys, inStart, interruptedAt)
 }
 
 // interruptedAt is one such run.

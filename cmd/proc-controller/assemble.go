@@ -109,11 +109,17 @@ func (m *machine) open(f *runFlags) error {
 		Boot: observe.BootID(), PID: os.Getpid(),
 		Log: m.log, OnReady: func() { m.ready(socket) }, Notices: m.around.notices,
 	})
+	return m.openAPI(f, state, socket)
+}
+
+// openAPI listens. After an upgrade it goes without the port where that cannot be had
+// any more: the workloads are worth more.
+func (m *machine) openAPI(f *runFlags, state, socket string) error {
 	port, token, err := m.openPort(&f.remote, state)
 	if err != nil && m.heirloom == nil {
 		return err
 	}
-	if err != nil { // the workloads are worth more
+	if err != nil {
 		m.log.Error(err, "going on without the port of the API after the upgrade")
 	}
 	m.server, err = api.Listen(api.Options{
